@@ -1,0 +1,11 @@
+// Package node is ROS as the rest of the program sees it: context and node, serialized subscriptions and publishers,
+// services, the graph and quality of service. Its plain types build everywhere; everything that needs ROS carries the
+// build tag "ros" and is, with msgs/gen, the only code that imports rclgo or "C".
+//
+// rclgo gives the context, the node, services and typed publishers. Serialized traffic goes through a small C data
+// plane on the same rcl node: it takes whole batches from all subscriptions into memory blocks with one cgo call, and
+// publishes bytes where they lie.
+//
+// Life cycle: Open, add and remove subscriptions, publishers and services at any time, Run until the context ends,
+// Close. Close after Run has returned.
+package node

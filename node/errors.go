@@ -1,0 +1,27 @@
+package node
+
+import (
+	"errors"
+	"strings"
+)
+
+var (
+	// ErrClosed is returned by every method of a Node after Close.
+	ErrClosed = errors.New("node is closed")
+	// ErrNotInstalled is wrapped by errors about an interface package that this ROS does not have.
+	ErrNotInstalled = errors.New("not installed")
+)
+
+// ArgumentError says what is wrong with the ROS arguments of the command line.
+type ArgumentError struct{ Text string }
+
+func (e *ArgumentError) Error() string { return e.Text }
+
+// firstLine cuts the stack traces that rclgo puts behind its errors.
+func firstLine(err error) error {
+	text := strings.TrimSpace(err.Error())
+	if line, _, more := strings.Cut(text, "\n"); more {
+		return errors.New(strings.TrimSpace(line))
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,178 @@
+//go:build ros
+
+package node
+
+/*
+#cgo CFLAGS: -std=c11 -Wall -Wextra
+#cgo LDFLAGS: -lrcl -lrmw -lrcutils -lrosidl_runtime_c -ldl -lpthread
+#include <stdlib.h>
+#include "dataplane.h"
+#include "graph.h"
+*/
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tiiuae/rclgo/pkg/rclgo"
+)
+
+// defaultPrefix is the ament prefix that the program was built on; set by the linker. It makes the binary run from
+// any directory without a sourced set-up.
+var defaultPrefix string
+
+// Options says what node to open.
+type Options struct {
+	Name      string   // default node name; a remap rule __node:= in ROSArgs wins
+	Namespace string   // default namespace; a remap rule __ns:= wins
+	ROSArgs   []string // what stands between --ros-args and --, without these two
+}
+
+// Node is one node with its own context. Its methods may be called from any goroutine; Take belongs to one.
+type Node struct {
+	context *rclgo.Context
+	ros     *rclgo.Node
+	handle  *C.rcl_node_t // borrowed from ros
+
+	types typeSupports
+
+	flushes atomic.Uint64 // calls of Flush
+	flushed uint64        // those that Take has answered; belongs to its goroutine
+
+	mu            sync.RWMutex // guards closed and what lies below; held for reading by every call into C
+	closed        bool
+	plane         *C.rbd_plane_t
+	graph         *C.rbd_graph_wait_t
+	subscriptions map[SubscriptionID]*C.rbd_subscription_t
+	lastID        SubscriptionID
+	publishers    map[*Publisher]struct{}
+}
+
+// Open makes a context and a node in it. The node is visible in the graph at once; its services answer once Run runs.
+// Unknown or malformed ROS arguments give an *ArgumentError.
+func Open(opts Options) (*Node, error) {
+	if err := checkROSArgs(opts.ROSArgs); err != nil {
+		return nil, err
+	}
+	if err := usePrefix(); err != nil {
+		return nil, err
+	}
+	args, _, err := rclgo.ParseArgs(append([]string{"--ros-args"}, opts.ROSArgs...))
+	if err != nil {
+		return nil, fmt.Errorf("parse ROS arguments: %w", firstLine(err))
+	}
+	// rclgo configures logging only once for the process; this asks for it with the arguments of this node.
+	if err := rclgo.InitLogging(args); err != nil {
+		return nil, fmt.Errorf("set up logging: %w", firstLine(err))
+	}
+	ctx, err := rclgo.NewContextWithOpts(args, nil)
+	if err != nil {
+		return nil, fmt.Errorf("join ROS graph: %w", firstLine(err))
+	}
+	n := &Node{
+		context:       ctx,
+		subscriptions: map[SubscriptionID]*C.rbd_subscription_t{},
+		publishers:    map[*Publisher]struct{}{},
+	}
+	if err := n.open(opts); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+func (n *Node) open(opts Options) error {
+	ros, err := n.context.NewNode(opts.Name, opts.Namespace)
+	if err != nil {
+		return fmt.Errorf("create node %q: %w", opts.Name, firstLine(err))
+	}
+	n.ros = ros
+	n.handle = (*C.rcl_node_t)(unexportedPointer(ros, "rcl_node_t"))
+	var e cError
+	if C.rbd_plane_create(&n.plane, e.buffer()) != 0 {
+		return e.err("create data plane")
+	}
+	contextHandle := (*C.rcl_context_t)(unexportedPointer(n.context, "rcl_context_t"))
+	if C.rbd_graph_wait_create(n.handle, contextHandle, &n.graph, e.buffer()) != 0 {
+		return e.err("watch graph")
+	}
+	return nil
+}
+
+// unexportedPointer reads the rcl handle that rclgo keeps to itself: our data plane lives on rclgo's own node.
+func unexportedPointer(owner any, field string) unsafe.Pointer {
+	return reflect.ValueOf(owner).Elem().FieldByName(field).UnsafePointer()
+}
+
+// usePrefix lets ROS find its packages when nothing was sourced but the prefix of the build is still there.
+func usePrefix() error {
+	if os.Getenv("AMENT_PREFIX_PATH") != "" || defaultPrefix == "" {
+		return nil
+	}
+	if _, err := os.Stat(defaultPrefix); err != nil {
+		return nil //nolint:nilerr // a moved binary works on a sourced ROS; what is missing is named by whoever needs it
+	}
+	if err := os.Setenv("AMENT_PREFIX_PATH", defaultPrefix); err != nil {
+		return fmt.Errorf("set AMENT_PREFIX_PATH: %w", err)
+	}
+	return nil
+}
+
+// Name is the fully qualified name of the node, after remapping.
+func (n *Node) Name() string { return n.ros.FullyQualifiedName() }
+
+// Namespace is the namespace of the node, after remapping.
+func (n *Node) Namespace() string { return n.ros.Namespace() }
+
+// Run serves the services until ctx ends, and then returns nil. All services must have been registered before.
+func (n *Node) Run(ctx context.Context) error {
+	err := n.ros.Spin(ctx)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // asked to stop
+	}
+	if err != nil {
+		return fmt.Errorf("serve node: %w", firstLine(err))
+	}
+	return nil
+}
+
+// Close destroys everything that was made on the node, then the node and its context. Run and Take must have
+// returned. A second Close does nothing.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil
+	}
+	n.closed = true
+	var errs []error
+	for publisher := range n.publishers {
+		errs = append(errs, publisher.destroy())
+	}
+	n.publishers = nil
+	if n.plane != nil {
+		C.rbd_plane_destroy(n.plane)
+		n.plane = nil
+	}
+	n.subscriptions = nil
+	if n.graph != nil {
+		C.rbd_graph_wait_destroy(n.graph)
+		n.graph = nil
+	}
+	if err := n.context.Close(); err != nil {
+		errs = append(errs, fmt.Errorf("close node: %w", firstLine(err)))
+	}
+	return errors.Join(errs...)
+}
+
+// defaultDistro is the distro that the program was built on; set by the linker.
+var defaultDistro string
+
+// DefaultDistro is the distro that the program was built on, for where ROS_DISTRO is not set.
+func DefaultDistro() string { return defaultDistro }

@@ -1,0 +1,157 @@
+//go:build ros
+
+package node
+
+/*
+#include <stdlib.h>
+#include "dataplane.h"
+*/
+import "C"
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+	"unsafe"
+
+	"rosbagd/storage/qos"
+)
+
+// Subscribe adds a serialized subscription. typ is "pkg/msg/Name" (also the event types of services and the parts of
+// actions); an error that wraps ErrNotInstalled means that its package is not on this machine. topic is expanded and
+// remapped like any name of the node.
+func (n *Node) Subscribe(topic, typ string, profile qos.Profile) (SubscriptionID, error) {
+	support, err := n.types.load(typ)
+	if err != nil {
+		return 0, err
+	}
+	name := C.CString(topic)
+	defer C.free(unsafe.Pointer(name))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return 0, ErrClosed
+	}
+	n.lastID++
+	id := n.lastID
+	cProfile := profileToC(profile)
+	var subscription *C.rbd_subscription_t
+	var e cError
+	if C.rbd_subscribe(n.plane, n.handle, support, name, &cProfile, C.uint32_t(id), &subscription, e.buffer()) != 0 {
+		return 0, e.err(fmt.Sprintf("subscribe to %s", topic))
+	}
+	n.subscriptions[id] = subscription
+	return id, nil
+}
+
+// Unsubscribe removes a subscription. What it had received and Take had not given out is lost, so callers that
+// replace a subscription add the new one first.
+func (n *Node) Unsubscribe(id SubscriptionID) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return ErrClosed
+	}
+	subscription, ok := n.subscriptions[id]
+	if !ok {
+		return fmt.Errorf("unsubscribe: no subscription %d", id)
+	}
+	delete(n.subscriptions, id)
+	var e cError
+	if C.rbd_unsubscribe(n.plane, subscription, e.buffer()) != 0 {
+		return e.err("unsubscribe")
+	}
+	return nil
+}
+
+// headers recycles the message slices of batches: at high rates they are most of what the collector sees.
+var headers = sync.Pool{New: func() any { return new([]Message) }}
+
+// Take waits for messages, lets more gather for the current interval and returns all there are, sorted by received
+// time. It returns ctx's error when ctx ends first, and nil after a Flush that found nothing. The caller owns the batch.
+func (n *Node) Take(ctx context.Context) (*Batch, error) {
+	n.mu.RLock()
+	plane, closed := n.plane, n.closed
+	n.mu.RUnlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	stop := context.AfterFunc(ctx, n.wake)
+	defer stop()
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var batch C.rbd_batch_t
+		var e cError
+		failed := C.rbd_take(plane, &batch, e.buffer()) != 0
+		if batch.count > 0 {
+			// A failure is of one subscription; it comes again if it lasts, and then with nothing else to return.
+			return newCBatch(&batch), nil
+		}
+		if failed {
+			return nil, e.err("take messages")
+		}
+		if flushes := n.flushes.Load(); flushes != n.flushed {
+			n.flushed = flushes
+			return nil, nil
+		}
+	}
+}
+
+// Flush makes Take return once more even without a message: with what has arrived until now, or with nil.
+func (n *Node) Flush() {
+	n.flushes.Add(1)
+	n.wake()
+}
+
+// wake makes a waiting Take look at its context.
+func (n *Node) wake() {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if n.plane != nil {
+		C.rbd_wake(n.plane)
+	}
+}
+
+func newCBatch(batch *C.rbd_batch_t) *Batch {
+	slice := headers.Get().(*[]Message)
+	messages := slices.Grow((*slice)[:0], int(batch.count))
+	now := time.Now().UnixNano()
+	sorted, last := true, int64(0)
+	for i := range unsafe.Slice(batch.messages, int(batch.count)) {
+		from := (*C.rbd_message_t)(unsafe.Add(unsafe.Pointer(batch.messages), uintptr(i)*unsafe.Sizeof(*batch.messages)))
+		received := int64(from.received)
+		if received == 0 {
+			received = now
+		}
+		source := int64(from.source)
+		if source == 0 {
+			source = received
+		}
+		if received < last {
+			sorted = false
+		}
+		last = received
+		messages = append(messages, Message{
+			Subscription:  SubscriptionID(from.subscription),
+			ReceivedNanos: received,
+			SourceNanos:   source,
+			Sequence:      uint64(from.sequence),
+			GID:           *(*GID)(unsafe.Pointer(&from.gid)),
+			Data:          unsafe.Slice((*byte)(unsafe.Pointer(from.data)), int(from.size)),
+		})
+	}
+	if !sorted {
+		slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(a.ReceivedNanos, b.ReceivedNanos) })
+	}
+	blocks := batch.blocks
+	return NewBatch(messages, int64(batch.bytes), func() {
+		C.rbd_release(blocks)
+		*slice = messages[:0]
+		headers.Put(slice)
+	})
+}

@@ -1,0 +1,212 @@
+//go:build ros
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rosbagd/storage/qos"
+)
+
+func reliable(depth int) qos.Profile {
+	p := qos.Default()
+	p.Depth = depth
+	return p
+}
+
+func TestMessagesArriveWholeInOrderAndNumbered(t *testing.T) {
+	ctx := deadline(t)
+	sender, receiver := openNode(t, "sender"), openNode(t, "receiver")
+	id, err := receiver.Subscribe("/numbers", "std_msgs/msg/String", reliable(5000))
+	require.NoError(t, err)
+	publisher, err := sender.CreatePublisher("/numbers", "std_msgs/msg/String", reliable(5000))
+	require.NoError(t, err)
+	waitMatched(ctx, t, publisher, 1)
+
+	const count = 2000
+	before := time.Now().UnixNano()
+	go func() {
+		for i := range count {
+			// Sizes from a few bytes to more than a block, so that payloads cross every kind of border.
+			if err := publisher.Publish(stringMessage(fmt.Sprintf("%d:%s", i, strings.Repeat("x", i*37%70000)))); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	all := takeN(ctx, t, receiver, count)
+	after := time.Now().UnixNano()
+	endpoints, err := receiver.Publishers("/numbers")
+	require.NoError(t, err)
+	require.Len(t, endpoints, 1)
+	for i, m := range all {
+		require.Equal(t, fmt.Sprintf("%d:%s", i, strings.Repeat("x", i*37%70000)), m.text)
+		require.Equal(t, id, m.sub)
+		require.Equal(t, all[0].sequence+uint64(i), m.sequence)
+		require.Equal(t, endpoints[0].GID, m.gid, "the GID of a message is the one that the graph shows")
+		require.LessOrEqual(t, before, m.source)
+		require.LessOrEqual(t, m.source, m.sorted)
+		require.LessOrEqual(t, m.sorted, after)
+	}
+}
+
+func TestMessagesLargerThanAnyBlock(t *testing.T) {
+	ctx := deadline(t)
+	n := openNode(t, "large")
+	_, err := n.Subscribe("/large", "std_msgs/msg/String", reliable(10))
+	require.NoError(t, err)
+	publisher, err := n.CreatePublisher("/large", "std_msgs/msg/String", reliable(10))
+	require.NoError(t, err)
+	waitMatched(ctx, t, publisher, 1)
+	want := strings.Repeat("0123456789abcdef", 20<<20/16)
+	require.NoError(t, publisher.Publish(stringMessage(want)))
+	all := takeN(ctx, t, n, 1)
+	require.True(t, want == all[0].text, "20 MB come through byte for byte")
+}
+
+func TestLatchedMessagesReachALateSubscription(t *testing.T) {
+	ctx := deadline(t)
+	n := openNode(t, "latched")
+	latched := qos.Profile{History: qos.KeepLast, Depth: 25, Reliability: qos.Reliable, Durability: qos.TransientLocal}
+	publisher, err := n.CreatePublisher("/latched", "std_msgs/msg/String", latched)
+	require.NoError(t, err)
+	for i := range 25 {
+		require.NoError(t, publisher.Publish(stringMessage(fmt.Sprint(i))))
+	}
+	_, err = n.Subscribe("/latched", "std_msgs/msg/String", latched)
+	require.NoError(t, err)
+	all := takeN(ctx, t, n, 25)
+	for i, m := range all {
+		require.Equal(t, fmt.Sprint(i), m.text)
+	}
+}
+
+// Subscriptions and publishers come and go while another goroutine takes.
+func TestAddAndRemoveWhileTaking(t *testing.T) {
+	ctx, cancel := context.WithCancel(deadline(t))
+	n := openNode(t, "busy")
+	var taking sync.WaitGroup
+	taking.Add(1)
+	got := make(chan struct{}, 1000)
+	go func() {
+		defer taking.Done()
+		for {
+			batch, err := n.Take(ctx)
+			if err != nil {
+				return
+			}
+			for range batch.Messages {
+				got <- struct{}{}
+			}
+			batch.Release()
+		}
+	}()
+	for i := range 20 {
+		topic := fmt.Sprintf("/busy%d", i)
+		id, err := n.Subscribe(topic, "std_msgs/msg/String", reliable(10))
+		require.NoError(t, err)
+		publisher, err := n.CreatePublisher(topic, "std_msgs/msg/String", reliable(10))
+		require.NoError(t, err)
+		waitMatched(ctx, t, publisher, 1)
+		require.NoError(t, publisher.Publish(stringMessage("x")))
+		<-got
+		require.NoError(t, n.Unsubscribe(id))
+		require.NoError(t, publisher.Close())
+		require.ErrorIs(t, publisher.Publish(stringMessage("x")), ErrClosed)
+	}
+	cancel()
+	taking.Wait()
+}
+
+func TestTakeEndsWithItsContext(t *testing.T) {
+	n := openNode(t, "idle")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		_, err := n.Take(ctx)
+		done <- err
+	}()
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+}
+
+// What has arrived when Flush is called comes out of Take, and nil when there is nothing.
+func TestFlushMakesTakeReturn(t *testing.T) {
+	ctx := deadline(t)
+	n := openNode(t, "flush")
+	_, err := n.Subscribe("/flush", "std_msgs/msg/String", reliable(10))
+	require.NoError(t, err)
+	for range 3 {
+		n.Flush()
+		batch, err := n.Take(ctx)
+		require.NoError(t, err)
+		require.Nil(t, batch)
+	}
+	publisher, err := n.CreatePublisher("/flush", "std_msgs/msg/String", reliable(10))
+	require.NoError(t, err)
+	waitMatched(ctx, t, publisher, 1)
+	require.NoError(t, publisher.Publish(stringMessage("x")))
+	require.Equal(t, "x", takeN(ctx, t, n, 1)[0].text)
+}
+
+func TestGraphChangesAreSeen(t *testing.T) {
+	ctx := deadline(t)
+	n, other := openNode(t, "watcher"), openNode(t, "changer")
+	for {
+		changed, err := n.Changed(ctx, 300*time.Millisecond)
+		require.NoError(t, err)
+		if !changed {
+			break // quiet
+		}
+	}
+	_, err := other.CreatePublisher("/new", "std_msgs/msg/String", reliable(10))
+	require.NoError(t, err)
+	changed, err := n.Changed(ctx, 30*time.Second)
+	require.NoError(t, err)
+	require.True(t, changed)
+}
+
+func TestTypesThatAreNotThere(t *testing.T) {
+	n := openNode(t, "types")
+	for _, typ := range []string{"ghost_msgs/msg/Ghost", "std_msgs/msg/Ghost"} {
+		_, err := n.Subscribe("/ghost", typ, reliable(10))
+		require.ErrorIs(t, err, ErrNotInstalled, typ)
+		require.NotContains(t, err.Error(), "\n")
+		_, err = n.CreatePublisher("/ghost", typ, reliable(10))
+		require.ErrorIs(t, err, ErrNotInstalled, typ)
+	}
+	_, err := n.Subscribe("/ghost", "../../etc/passwd", reliable(10))
+	require.ErrorContains(t, err, "not of the form")
+}
+
+func TestEventTypesOfServicesCanBeRecorded(t *testing.T) {
+	n := openNode(t, "events")
+	_, err := n.Subscribe("/add/_service_event", "test_msgs/srv/BasicTypes_Event", reliable(10))
+	require.NoError(t, err)
+}
+
+func TestClosedNodeRefusesEverything(t *testing.T) {
+	n := openNode(t, "closed")
+	publisher, err := n.CreatePublisher("/x", "std_msgs/msg/String", reliable(1))
+	require.NoError(t, err)
+	require.NoError(t, n.Close())
+	require.NoError(t, n.Close())
+	_, err = n.Subscribe("/x", "std_msgs/msg/String", reliable(1))
+	require.ErrorIs(t, err, ErrClosed)
+	_, err = n.Take(context.Background())
+	require.ErrorIs(t, err, ErrClosed)
+	_, err = n.Topics()
+	require.ErrorIs(t, err, ErrClosed)
+	_, err = n.Publishers("/x")
+	require.ErrorIs(t, err, ErrClosed)
+	_, err = n.Changed(context.Background(), time.Second)
+	require.ErrorIs(t, err, ErrClosed)
+	require.ErrorIs(t, publisher.Publish(stringMessage("x")), ErrClosed)
+	require.NoError(t, publisher.Close())
+}

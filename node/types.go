@@ -1,0 +1,62 @@
+package node
+
+import (
+	"time"
+
+	"rosbagd/storage/qos"
+)
+
+// GID identifies a publisher in the whole graph, as the middleware gives it with each message.
+type GID [16]byte
+
+// Endpoint is a publisher or a subscription of somebody, as the graph shows it.
+type Endpoint struct {
+	NodeName      string
+	NodeNamespace string
+	Type          string // pkg/msg/Name
+	TypeHash      string // RIHS01_<64 hex>; empty where the distro has none
+	GID           GID
+	QoS           qos.Profile
+}
+
+// SubscriptionID names a subscription of one Node; ids are never used again.
+type SubscriptionID uint32
+
+// NoSequence is the Sequence of a message whose middleware numbers nothing.
+const NoSequence = ^uint64(0)
+
+// Message is one serialized message as it was taken from the middleware.
+type Message struct {
+	Subscription  SubscriptionID
+	ReceivedNanos int64 // since the epoch, stamped by the middleware at arrival; by us where it stamps nothing
+	SourceNanos   int64 // since the epoch, stamped by the sender; ReceivedNanos where there is none
+	Sequence      uint64
+	GID           GID
+	Data          []byte // lies in the memory of its Batch
+}
+
+// Batch is what one look at all subscriptions gave, ordered by received time. Its memory is its own, outside the
+// garbage collector, until Release.
+type Batch struct {
+	Messages []Message
+	Bytes    int64 // memory held: payloads and their block, not the slice of headers
+	release  func()
+}
+
+// NewBatch makes a Batch whose memory is given back by release (which may be nil).
+func NewBatch(messages []Message, bytes int64, release func()) *Batch {
+	return &Batch{Messages: messages, Bytes: bytes, release: release}
+}
+
+// Release gives the memory of all payloads back. Neither the batch nor a payload may be used afterwards.
+func (b *Batch) Release() {
+	if b.release != nil {
+		b.release()
+		b.release = nil
+	}
+	b.Messages = nil
+}
+
+// DrainInterval is how long the data plane lets messages gather before it takes them, unless told otherwise. It is
+// not seen in the time stamps, which the middleware makes at arrival.
+const DrainInterval = 5 * time.Millisecond

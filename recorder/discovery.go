@@ -1,0 +1,371 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"rosbagd/node"
+	"rosbagd/storage"
+	"rosbagd/storage/qos"
+)
+
+const (
+	// retireAfter is how long a class of publishers must be gone before its subscription ends: the last messages of
+	// a publisher that has just gone are still to be taken.
+	retireAfter = time.Second
+	// offersPerTopic bounds the offered profiles kept of a topic whose publishers come and go.
+	offersPerTopic = 256
+	// settleTime without a change of the graph, and at most settleLimit, come before the only look of NoDiscovery.
+	settleTime  = 500 * time.Millisecond
+	settleLimit = 3 * time.Second
+	// relookInterval is the longest time between two looks at the graph while nothing seems to change.
+	relookInterval = time.Second
+)
+
+// discovery follows the graph for one bag: it subscribes what the filter selects and keeps subscriptions in step with
+// the publishers. All but searching belongs to one goroutine at a time: Record's until begun, then the watching one.
+type discovery struct {
+	opts  Options
+	env   Environment
+	log   *zap.Logger
+	table *table
+	rec   *recording
+
+	searching atomic.Bool // new topics are looked for
+	started   atomic.Bool // searching was switched on since the last look
+
+	watched     map[string]*watched
+	warned      map[string]bool // topics with a complaint that was logged
+	refused     map[string]bool // topics that stay out of this bag
+	hiddenSaid  bool
+	graphDown   bool
+	unfinished  bool // something to do again at the next look, without a change of the graph
+	offersStale bool // the graph has changed since offers were looked at
+	offersTime  time.Time
+}
+
+// watched is a subscribed topic with what its publishers offer.
+type watched struct {
+	*topic
+	meta       storage.Topic
+	overridden bool
+	publishers map[node.GID]bool // seen so far
+	classes    map[class]*subscription
+}
+
+type subscription struct {
+	id       node.SubscriptionID
+	goneFrom time.Time // zero while a publisher needs it
+}
+
+func newDiscovery(opts Options, env Environment, rec *recording) *discovery {
+	return &discovery{
+		opts: opts, env: env, log: env.Logger, table: rec.table, rec: rec,
+		watched: map[string]*watched{}, warned: map[string]bool{}, refused: map[string]bool{},
+	}
+}
+
+// begin subscribes the topics that were asked for by name and have publishers already.
+func (d *discovery) begin(ctx context.Context) error {
+	d.searching.Store(true)
+	if d.opts.NoDiscovery {
+		if err := d.settle(ctx); err != nil {
+			return err
+		}
+	}
+	d.look(func(name string) bool { return slices.Contains(d.opts.Filter.Topics, name) })
+	return nil
+}
+
+// start switches the search on and says whether that changed anything.
+func (d *discovery) start() bool {
+	if d.searching.Swap(true) {
+		return false
+	}
+	d.started.Store(true)
+	return true
+}
+
+// run looks at the graph at each change. An idle graph costs one look at the changed time limit, and nothing else.
+func (d *discovery) run(ctx context.Context) {
+	d.look(nil)
+	if d.opts.NoDiscovery {
+		d.searching.Store(false)
+	}
+	looked := time.Now()
+	for {
+		changed, err := d.env.Graph.Changed(ctx, d.opts.PollingInterval)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			if !d.graphDown {
+				d.graphDown = true
+				d.log.Warn("graph can not be watched, looking at intervals", zap.Error(err))
+			}
+			if !waitFor(ctx, d.opts.PollingInterval) {
+				return
+			}
+		}
+		now := time.Now()
+		changed = changed || err != nil
+		// Now and then a look without a reason: what a middleware forgot to tell must not be missed for good.
+		if d.started.Swap(false) || changed || d.unfinished || now.Sub(looked) >= relookInterval {
+			looked = now
+			d.look(nil)
+		}
+		// Offers cost a question per topic. During a storm of changes they wait for their interval.
+		d.offersStale = d.offersStale || changed
+		if d.offersStale && now.Sub(d.offersTime) >= d.opts.PollingInterval {
+			d.offersTime = now
+			d.refreshOffers(now)
+		}
+	}
+}
+
+// settle waits until the graph has been quiet for a while.
+func (d *discovery) settle(ctx context.Context) error {
+	for end := time.Now().Add(settleLimit); time.Now().Before(end); {
+		changed, err := d.env.Graph.Changed(ctx, settleTime)
+		if err != nil {
+			return fmt.Errorf("watch graph: %w", err)
+		}
+		if !changed {
+			return nil
+		}
+	}
+	return nil
+}
+
+func waitFor(ctx context.Context, t time.Duration) bool {
+	timer := time.NewTimer(t)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// look subscribes what is selected and not yet subscribed, of the names that only lets through (nil: all).
+func (d *discovery) look(only func(name string) bool) {
+	if !d.searching.Load() {
+		return
+	}
+	d.unfinished = false
+	topics, err := d.env.Graph.Topics()
+	if err != nil {
+		d.warnOnce("", "topics can not be listed", zap.Error(err))
+		d.unfinished = true
+		return
+	}
+	names := make([]string, 0, len(topics))
+	for name := range topics {
+		if d.watched[name] == nil && !d.refused[name] && (only == nil || only(name)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		switch d.opts.Filter.Select(name, topics[name]) {
+		case Selected:
+			d.subscribe(name, topics[name][0])
+		case SeveralTypes:
+			if !d.warned[name] {
+				d.warned[name] = true
+				d.log.Error("topic has more than one type and is not recorded",
+					zap.String("topic", name), zap.Strings("types", topics[name]))
+			}
+		case Hidden:
+			if !d.hiddenSaid {
+				d.hiddenSaid = true
+				d.log.Warn("Hidden topics are not recorded. Enable them with --include-hidden-topics")
+			}
+		}
+	}
+	if d.opts.Filter.namesOnly() && len(d.watched) == len(d.opts.Filter.Topics) && d.searching.Swap(false) {
+		d.log.Info("All requested topics are subscribed. Stopping discovery...")
+	}
+}
+
+func (d *discovery) subscribe(name, typ string) {
+	publishers, err := d.env.Graph.Publishers(name)
+	if err != nil {
+		d.warnOnce(name, "publishers can not be listed", zap.String("topic", name), zap.Error(err))
+		d.unfinished = true
+		return
+	}
+	if len(publishers) == 0 {
+		return // its offers are not known yet; the graph will change when there are any
+	}
+	w := &watched{
+		topic:      &topic{name: name, typ: typ},
+		meta:       d.describe(name, typ, publishers),
+		publishers: map[node.GID]bool{},
+		classes:    map[class]*subscription{},
+	}
+	w.addOffers(publishers)
+	for _, profile := range subscriptionProfiles(publishers, d.opts.Depth) {
+		if err := d.addClass(w, profile); err != nil {
+			d.complain(w, err)
+			d.offersStale = true // classes that are missing now are tried again with the offers
+			break
+		}
+		if w.overridden {
+			break
+		}
+	}
+	if len(w.classes) == 0 {
+		return
+	}
+	d.watched[name] = w
+	d.log.Info(fmt.Sprintf("Subscribed to topic '%s'", name))
+}
+
+// addClass makes the subscription of w for the class of profile, and the topic in the bag with its first one.
+func (d *discovery) addClass(w *watched, profile qos.Profile) error {
+	c := classOf(profile)
+	if override, ok := d.opts.QoSOverrides[w.name]; ok {
+		profile, w.overridden = override, true
+		d.log.Info("Overriding subscription profile for " + w.name)
+	}
+	first := len(w.classes) == 0
+	if !first {
+		w.compare.Store(true)
+	}
+	id, err := d.table.subscribe(w.topic, profile, func() {
+		if first {
+			d.table.add(w.topic)
+			d.rec.addTopic(w.topic, w.described())
+		}
+	})
+	if err != nil {
+		return err
+	}
+	w.classes[c] = &subscription{id: id}
+	return nil
+}
+
+// complain logs once why a topic is not subscribed. A type that this machine does not have is final for this bag; any
+// other reason is tried again.
+func (d *discovery) complain(w *watched, err error) {
+	if errors.Is(err, node.ErrNotInstalled) {
+		d.refused[w.name] = true
+		d.log.Warn(fmt.Sprintf("Topic '%s' has unknown type '%s'. Only topics with known types are recorded. Reason: %v",
+			w.name, w.typ, err))
+		return
+	}
+	d.unfinished = true
+	d.warnOnce(w.name, "topic can not be subscribed", zap.String("topic", w.name), zap.String("type", w.typ), zap.Error(err))
+}
+
+func (d *discovery) warnOnce(key, message string, fields ...zap.Field) {
+	if !d.warned[key] {
+		d.warned[key] = true
+		d.log.Warn(message, fields...)
+	}
+}
+
+// describe is what the bag keeps of a topic, without its offers.
+func (d *discovery) describe(name, typ string, publishers []node.Endpoint) storage.Topic {
+	hash, agreed := commonHash(publishers)
+	if !agreed {
+		d.log.Warn(fmt.Sprintf("publishers do not agree on the type description hashes for topic type '%s'", typ),
+			zap.String("topic", name))
+	}
+	meta := storage.Topic{Name: name, Type: typ, SerializationFormat: d.opts.SerializationFormat, TypeHash: hash}
+	if d.env.Definitions == nil {
+		return meta
+	}
+	definition, err := d.env.Definitions.Definition(typ)
+	if err != nil {
+		d.warnOnce("definition of "+typ, "definition of a type was not found, it is recorded without", zap.String("type", typ), zap.Error(err))
+		return meta
+	}
+	meta.Definition = definition
+	return meta
+}
+
+// refreshOffers brings subscriptions and recorded offers in step with the publishers of today.
+func (d *discovery) refreshOffers(now time.Time) {
+	d.offersStale = false
+	for _, w := range d.watched {
+		publishers, err := d.env.Graph.Publishers(w.name)
+		if err != nil {
+			d.warnOnce(w.name, "publishers can not be listed", zap.String("topic", w.name), zap.Error(err))
+			d.offersStale = true
+			continue
+		}
+		if w.addOffers(publishers) {
+			d.rec.updateTopic(w.topic, slices.Clone(w.meta.OfferedQoS))
+		}
+		if !w.overridden {
+			d.adapt(w, publishers, now)
+		}
+	}
+}
+
+// adapt makes what is missing before it breaks what is no longer needed. A topic without publishers keeps all it has.
+func (d *discovery) adapt(w *watched, publishers []node.Endpoint, now time.Time) {
+	if len(publishers) == 0 {
+		return
+	}
+	wanted := map[class]bool{}
+	for _, profile := range subscriptionProfiles(publishers, d.opts.Depth) {
+		c := classOf(profile)
+		wanted[c] = true
+		if sub := w.classes[c]; sub != nil {
+			sub.goneFrom = time.Time{}
+			continue
+		}
+		if err := d.addClass(w, profile); err != nil {
+			d.warnOnce(w.name, "topic can not be subscribed for a new publisher", zap.String("topic", w.name), zap.Error(err))
+			d.offersStale = true
+			return
+		}
+		d.log.Debug("subscription added for other publishers", zap.String("topic", w.name))
+	}
+	for c, sub := range w.classes {
+		if wanted[c] {
+			continue
+		}
+		if sub.goneFrom.IsZero() {
+			sub.goneFrom = now
+		}
+		if now.Sub(sub.goneFrom) < retireAfter {
+			d.offersStale = true // look again when it is due
+			continue
+		}
+		delete(w.classes, c)
+		if err := d.table.unsubscribe(sub.id); err != nil {
+			d.log.Warn("subscription did not end", zap.String("topic", w.name), zap.Error(err))
+		}
+	}
+}
+
+// addOffers notes the offers of publishers not seen before and says whether there were any.
+func (w *watched) addOffers(publishers []node.Endpoint) bool {
+	added := false
+	for _, p := range publishers {
+		if !w.publishers[p.GID] && len(w.publishers) < offersPerTopic {
+			w.publishers[p.GID] = true
+			w.meta.OfferedQoS = append(w.meta.OfferedQoS, p.QoS)
+			added = true
+		}
+	}
+	return added
+}
+
+// described is what is known of the topic, for another goroutine.
+func (w *watched) described() storage.Topic {
+	meta := w.meta
+	meta.OfferedQoS = slices.Clone(meta.OfferedQoS)
+	return meta
+}

@@ -1,0 +1,104 @@
+package recorder
+
+import (
+	"cmp"
+	"slices"
+
+	"rosbagd/node"
+	"rosbagd/storage/qos"
+)
+
+const (
+	// DefaultDepth is how many messages a subscription keeps between two looks at it.
+	DefaultDepth = 1000
+	// MaxDepth is the most a subscription may ask for: Fast DDS keeps the oldest 5000 of a larger history, or of an
+	// unlimited one, and rejects the rest without telling.
+	MaxDepth = 5000
+)
+
+// class is what must fit between a publisher and a subscription for all messages to arrive, the latched ones too.
+type class struct{ reliable, transientLocal bool }
+
+func classOf(p qos.Profile) class {
+	return class{reliable: p.Reliability == qos.Reliable, transientLocal: p.Durability == qos.TransientLocal}
+}
+
+// classesOf lists the classes that publishers offer, each once, the strictest first.
+func classesOf(publishers []node.Endpoint) []class {
+	var classes []class
+	for _, p := range publishers {
+		if c := classOf(p.QoS); !slices.Contains(classes, c) {
+			classes = append(classes, c)
+		}
+	}
+	slices.SortFunc(classes, func(a, b class) int { return cmp.Compare(b.rank(), a.rank()) })
+	return classes
+}
+
+func (c class) rank() int {
+	n := 0
+	if c.reliable {
+		n += 2
+	}
+	if c.transientLocal {
+		n++
+	}
+	return n
+}
+
+// profile is the subscription that fits c. Deadline, lifespan and liveliness are left unspecified: they would only
+// keep publishers out.
+func (c class) profile(depth int) qos.Profile {
+	p := qos.Profile{
+		History: qos.KeepLast, Depth: depth,
+		Reliability: qos.BestEffort, Durability: qos.Volatile, Liveliness: qos.LivelinessSystemDefault,
+	}
+	if c.reliable {
+		p.Reliability = qos.Reliable
+	}
+	if c.transientLocal {
+		p.Durability = qos.TransientLocal
+	}
+	return p
+}
+
+// subscriptionProfiles adapts to the publishers of a topic: one profile for each class of reliability and durability
+// among them. One subscription that fits them all would have to be best effort and volatile, and would lose what the
+// better ones keep for late joiners. depth is used within 1 and MaxDepth, and raised to what a publisher keeps.
+func subscriptionProfiles(publishers []node.Endpoint, depth int) []qos.Profile {
+	depth = depthFor(publishers, depth)
+	profiles := make([]qos.Profile, 0, 1)
+	for _, c := range classesOf(publishers) {
+		profiles = append(profiles, c.profile(depth))
+	}
+	if len(profiles) == 0 {
+		p := qos.Default()
+		p.Depth = depth
+		return []qos.Profile{p}
+	}
+	return profiles
+}
+
+func depthFor(publishers []node.Endpoint, depth int) int {
+	for _, p := range publishers {
+		if p.QoS.History == qos.KeepLast {
+			depth = max(depth, p.QoS.Depth)
+		}
+	}
+	return min(max(depth, 1), MaxDepth)
+}
+
+// commonHash is the type hash of the publishers; empty when one has none, and not agreed when two differ.
+func commonHash(publishers []node.Endpoint) (hash string, agreed bool) {
+	for i, p := range publishers {
+		switch {
+		case i == 0:
+			hash = p.TypeHash
+		case p.TypeHash == "" || hash == "":
+			hash = ""
+		case p.TypeHash != hash:
+			return "", false
+		}
+	}
+	return hash, true
+}

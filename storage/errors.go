@@ -1,0 +1,46 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrTopicType is returned by AddTopic for a name that is already known with another type or serialization format.
+	ErrTopicType = errors.New("topic already has another type")
+	// ErrEmpty is returned by Open for a file without a single byte: nothing in it can be recovered.
+	ErrEmpty = errors.New("file is empty, nothing can be recovered from it")
+	// ErrUnknownStorage is returned for a storage id that no format of this program has.
+	ErrUnknownStorage = errors.New("unknown storage id")
+	// ErrUnknownFormat is returned for a file whose content is of no known format.
+	ErrUnknownFormat = errors.New("not a bag file of a known format")
+	// ErrUnsupported is returned for what this program knows by name but can not read or write.
+	ErrUnsupported = errors.New("not supported")
+	// ErrSealed is returned by a Writer that was sealed or closed.
+	ErrSealed = errors.New("file is already finished")
+)
+
+// CorruptionError says where a file is damaged. A file that ends too early unwraps to io.ErrUnexpectedEOF.
+type CorruptionError struct {
+	Path   string
+	Offset int64 // bytes from the start of the file
+	Err    error
+}
+
+func (e *CorruptionError) Error() string {
+	return fmt.Sprintf("%s: damaged at byte %d: %v", e.Path, e.Offset, e.Err)
+}
+
+func (e *CorruptionError) Unwrap() error { return e.Err }
+
+// RejectedError lists messages of one Write that the format can not hold; the others were written.
+type RejectedError struct {
+	Indexes []int // positions in the slice given to Write
+	Err     error // the reason of the first
+}
+
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("%d message(s) not written: %v", len(e.Indexes), e.Err)
+}
+
+func (e *RejectedError) Unwrap() error { return e.Err }
