@@ -1,0 +1,26 @@
+package bag
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+var (
+	// ErrExists is returned by Create for a path that is already there.
+	ErrExists = errors.New("bag directory already exists, can't overwrite existing bag")
+	// ErrNoBag is returned by Open for a directory with neither metadata.yaml nor a bag file.
+	ErrNoBag = errors.New("could not find metadata or bag files in bag directory")
+	// ErrMetadata is returned for a metadata.yaml that can not be understood.
+	ErrMetadata = errors.New("malformed metadata")
+	// ErrSealed is returned by a Writer that was sealed.
+	ErrSealed = errors.New("bag is already finished")
+)
+
+// NotFoundError is returned by Open for a path that does not exist. Its text is rosbag2's.
+type NotFoundError struct{ Path string }
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("Bag path '%s' does not exist!", e.Path) }
+
+// Unwrap makes it a fs.ErrNotExist.
+func (e *NotFoundError) Unwrap() error { return fs.ErrNotExist }

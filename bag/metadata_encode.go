@@ -1,0 +1,142 @@
+package bag
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"rosbagd/storage/qos"
+)
+
+const rootKey = "rosbag2_bagfile_information"
+
+// Encode gives the text of metadata.yaml in the newest version, laid out as rosbag2 does.
+func (m Metadata) Encode() ([]byte, error) {
+	return encodeNode(fields(rootKey, m.node()))
+}
+
+// EncodeInner gives the same without the root key, as storages keep it within a file.
+func (m Metadata) EncodeInner() ([]byte, error) {
+	return encodeNode(m.node())
+}
+
+func encodeNode(node *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(node); err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+func (m Metadata) node() *yaml.Node {
+	topics, paths, files := sequence(), sequence(), sequence()
+	for _, t := range m.Topics {
+		topics.Content = append(topics.Content, fields(
+			"topic_metadata", fields(
+				"name", text(t.Name),
+				"type", text(t.Type),
+				"serialization_format", text(t.SerializationFormat),
+				"offered_qos_profiles", qos.Encode(t.OfferedQoS, MetadataVersion),
+				"type_description_hash", text(t.TypeHash),
+			),
+			"message_count", unsigned(t.MessageCount),
+		))
+	}
+	for _, path := range m.Paths {
+		paths.Content = append(paths.Content, text(path))
+	}
+	for _, f := range m.Files {
+		files.Content = append(files.Content, fields(
+			"path", text(f.Path),
+			"starting_time", startNode(f.StartNanos, f.MessageCount),
+			"duration", durationNode(f.Duration),
+			"message_count", unsigned(f.MessageCount),
+		))
+	}
+	return fields(
+		"version", unsigned(MetadataVersion),
+		"storage_identifier", text(m.StorageID),
+		"duration", durationNode(m.Duration),
+		"starting_time", startNode(m.StartNanos, m.MessageCount),
+		"message_count", unsigned(m.MessageCount),
+		"topics_with_message_count", flowWhenEmpty(topics),
+		"compression_format", text(m.CompressionFormat),
+		"compression_mode", text(m.CompressionMode),
+		"relative_file_paths", flowWhenEmpty(paths),
+		"files", flowWhenEmpty(files),
+		"custom_data", customNode(m.CustomData),
+		"ros_distro", text(m.ROSDistro),
+	)
+}
+
+func startNode(start int64, messages uint64) *yaml.Node {
+	if messages == 0 {
+		start = math.MaxInt64 // rosbag2's mark of an empty bag
+	}
+	return fields("nanoseconds_since_epoch", unsigned(uint64(max(start, 0))))
+}
+
+func durationNode(d time.Duration) *yaml.Node {
+	return fields("nanoseconds", unsigned(uint64(max(d, 0))))
+}
+
+func customNode(data map[string]string) *yaml.Node {
+	if len(data) == 0 {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "~"}
+	}
+	node := &yaml.Node{Kind: yaml.MappingNode}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		node.Content = append(node.Content, text(key), text(data[key]))
+	}
+	return node
+}
+
+// text lets the encoder decide on quotes, so that a string never becomes a number or a boolean.
+func text(value string) *yaml.Node {
+	var node yaml.Node
+	node.SetString(value)
+	// A block of lines loses what begins or ends with a line break; quotes lose nothing.
+	if value == "" || strings.Contains(value, "\n") {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	return &node
+}
+
+func unsigned(value uint64) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatUint(value, 10)}
+}
+
+func sequence() *yaml.Node { return &yaml.Node{Kind: yaml.SequenceNode} }
+
+func flowWhenEmpty(node *yaml.Node) *yaml.Node {
+	if len(node.Content) == 0 {
+		node.Style = yaml.FlowStyle
+	}
+	return node
+}
+
+// fields takes keys (string) and values (*yaml.Node) in turn.
+func fields(pairs ...any) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.MappingNode}
+	for _, item := range pairs {
+		switch v := item.(type) {
+		case string:
+			node.Content = append(node.Content, text(v))
+		case *yaml.Node:
+			node.Content = append(node.Content, v)
+		}
+	}
+	return node
+}

@@ -1,0 +1,74 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// CreateOptions are the settings that every format understands in its own way.
+type CreateOptions struct {
+	// Preset is a storage preset profile of the format; empty and "none" are its default.
+	Preset string
+	// Metadata is the YAML of the bag's metadata (without its root key) as it is at the start, for formats that keep a
+	// copy; empty for none.
+	Metadata []byte
+}
+
+// Format is one storage format. Its functions are plain values; a format that this program knows but can not handle
+// returns ErrUnsupported from them.
+type Format struct {
+	ID        string // the word of metadata.yaml and of --storage
+	Extension string // with its dot
+	// Matches tells from the first bytes of a file (up to HeadLen) whether it is of this format.
+	Matches func(head []byte) bool
+	// Create makes a new file, which must not exist, under its final name. The ids that AddTopic of its Writer gives
+	// count up from 0.
+	Create func(path string, options CreateOptions) (Writer, error)
+	// Open opens a file for reading and creates nothing.
+	Open func(path string) (Reader, error)
+}
+
+// HeadLen is how many bytes from the start of a file suffice to recognise its format.
+const HeadLen = 16
+
+// Formats is a registry: the formats that a program has, the default first.
+type Formats []Format
+
+// Lookup finds a format by its id; ErrUnknownStorage names the ids there are.
+func (f Formats) Lookup(id string) (Format, error) {
+	ids := make([]string, 0, len(f))
+	for _, format := range f {
+		if format.ID == id {
+			return format, nil
+		}
+		ids = append(ids, format.ID)
+	}
+	return Format{}, fmt.Errorf("%w %q (known: %s)", ErrUnknownStorage, id, strings.Join(ids, ", "))
+}
+
+// Detect finds the format of a file by its content. A file without a byte is ErrEmpty, one of no known format
+// ErrUnknownFormat.
+func (f Formats) Detect(path string) (Format, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Format{}, fmt.Errorf("open bag file: %w", err)
+	}
+	defer file.Close()
+	head := make([]byte, HeadLen)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return Format{}, fmt.Errorf("read bag file: %w", err)
+	}
+	if n == 0 {
+		return Format{}, fmt.Errorf("open %s: %w", path, ErrEmpty)
+	}
+	for _, format := range f {
+		if format.Matches(head[:n]) {
+			return format, nil
+		}
+	}
+	return Format{}, fmt.Errorf("open %s: %w", path, ErrUnknownFormat)
+}

@@ -1,0 +1,114 @@
+package mcap
+
+import (
+	"strings"
+
+	mcaplib "github.com/foxglove/mcap/go/mcap"
+
+	"rosbagd/storage"
+	"rosbagd/storage/qos"
+)
+
+// contents is what is known of a file: its channels and where its chunks lie.
+type contents struct {
+	schemas  map[uint16]*mcaplib.Schema
+	channels map[uint16]*mcaplib.Channel
+	order    []uint16 // channel ids in the order of the file
+	counts   map[uint16]uint64
+	total    span
+	chunks   []chunkRef // in the order of the file
+	located  bool       // chunks holds them all; if not, a scan must find them first
+	metadata []byte
+	distro   string
+	damage   string
+}
+
+func newContents() *contents {
+	return &contents{
+		schemas: map[uint16]*mcaplib.Schema{}, channels: map[uint16]*mcaplib.Channel{}, counts: map[uint16]uint64{},
+	}
+}
+
+// describe takes a schema or channel record. Of records with the same id the first counts.
+func (c *contents) describe(op mcaplib.OpCode, body []byte) error {
+	switch op {
+	case mcaplib.OpSchema:
+		schema, err := mcaplib.ParseSchema(body)
+		if err != nil {
+			return err
+		}
+		if _, ok := c.schemas[schema.ID]; !ok {
+			c.schemas[schema.ID] = schema
+		}
+	case mcaplib.OpChannel:
+		channel, err := mcaplib.ParseChannel(body)
+		if err != nil {
+			return err
+		}
+		if _, ok := c.channels[channel.ID]; !ok {
+			c.channels[channel.ID] = channel
+			c.order = append(c.order, channel.ID)
+		}
+	}
+	return nil
+}
+
+// takeMetadata takes a metadata record; of several copies of the bag's metadata the last counts.
+func (c *contents) takeMetadata(body []byte) error {
+	record, err := mcaplib.ParseMetadata(body)
+	if err != nil {
+		return err
+	}
+	if record.Name != metadataRecord {
+		return nil
+	}
+	if text, ok := record.Metadata[metadataKey]; ok {
+		c.metadata = []byte(text)
+	}
+	if distro := record.Metadata[distroKey]; distro != "" {
+		c.distro = distro
+	}
+	return nil
+}
+
+// info describes the file and says which topic each channel belongs to. Channels that differ only in their schema's
+// text or in their metadata are one topic.
+func (c *contents) info() (storage.Info, map[uint16]storage.TopicID) {
+	type key struct{ name, typ, format string }
+	info := storage.Info{
+		StorageID: ID, MessageCount: c.total.messages, StartNanos: c.total.start, EndNanos: c.total.end,
+		Metadata: c.metadata, ROSDistro: c.distro, Damage: c.damage,
+	}
+	topics := make(map[uint16]storage.TopicID, len(c.order))
+	known := map[key]storage.TopicID{}
+	for _, id := range c.order {
+		topic := c.topic(c.channels[id])
+		k := key{topic.Name, topic.Type, topic.SerializationFormat}
+		at, ok := known[k]
+		if !ok {
+			at = storage.TopicID(len(info.Topics))
+			known[k] = at
+			info.Topics = append(info.Topics, storage.TopicInfo{Topic: topic})
+		}
+		topics[id] = at
+		info.Topics[at].MessageCount += c.counts[id]
+	}
+	return info, topics
+}
+
+func (c *contents) topic(channel *mcaplib.Channel) storage.Topic {
+	topic := storage.Topic{
+		Name: channel.Topic, SerializationFormat: channel.MessageEncoding, TypeHash: channel.Metadata[typeHashKey],
+	}
+	// Files of other programs may have anything here; a bag is not unreadable because of it.
+	if offered, err := qos.DecodeText(channel.Metadata[qosKey]); err == nil {
+		topic.OfferedQoS = offered
+	}
+	if schema, ok := c.schemas[channel.SchemaID]; ok {
+		topic.Type = schema.Name
+		if encoding := schema.Encoding; !strings.EqualFold(encoding, "unknown") {
+			topic.Definition = storage.Definition{Encoding: encoding, Text: string(schema.Data)}
+		}
+	}
+	return topic
+}

@@ -1,0 +1,349 @@
+package mcap
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+	"slices"
+	"sync"
+
+	mcaplib "github.com/foxglove/mcap/go/mcap"
+
+	"rosbagd/storage"
+	"rosbagd/storage/qos"
+)
+
+const (
+	libraryName     = "rosbagd"
+	metadataRecord  = "rosbag2"
+	metadataKey     = "serialized_metadata"
+	distroKey       = "ROS_DISTRO"
+	qosKey          = "offered_qos_profiles"
+	typeHashKey     = "topic_type_hash"
+	qosWordsVersion = 9
+	// maxMessage is the largest payload: readers of MCAP refuse chunks of 2 GiB and more.
+	maxMessage = math.MaxInt32 - 1<<16
+)
+
+var (
+	errTooLarge    = errors.New("message is larger than 2 GiB")
+	errNoTopic     = errors.New("message of an unknown topic")
+	errTime        = errors.New("time stamp lies before 1970")
+	errManyTopics  = errors.New("file has no room for more than 65535 topics")
+	errManySchemas = errors.New("file has no room for more than 65535 message types")
+)
+
+// Writer writes one MCAP file. It builds the chunks itself; the library writes the records.
+type Writer struct {
+	path string
+
+	mu          sync.Mutex // everything below; Sync alone works without it
+	sink        *sink
+	library     *mcaplib.Writer
+	compressor  compressor
+	compression Compression
+	chunkSize   int
+	chunkCRC    bool
+	maxMessage  int
+
+	builder *chunkBuilder
+	chunk   mcaplib.Chunk           // reused
+	batch   []*mcaplib.MessageIndex // reused
+	index   indexLog
+
+	topics  []storage.TopicInfo // counts without the chunk being built
+	byName  map[string]storage.TopicID
+	schemas map[schemaKey]uint16
+	total   span
+	failed  error
+}
+
+type schemaKey struct{ name, encoding, text string }
+
+// span sums up messages.
+type span struct {
+	messages   uint64
+	start, end int64
+}
+
+func (s *span) add(messages uint64, start, end int64) {
+	if messages == 0 {
+		return
+	}
+	if s.messages == 0 || start < s.start {
+		s.start = start
+	}
+	s.end = max(s.end, end)
+	s.messages += messages
+}
+
+// Create makes a new file and writes its head. It fails when the path exists.
+func Create(path string, options Options) (*Writer, error) {
+	if options.ChunkSize <= 0 {
+		options.ChunkSize = DefaultChunkSize
+	}
+	compressor, err := newCompressor(options.Compression, options.Level, options.ChunkSize)
+	if err != nil {
+		return nil, err
+	}
+	sink, err := createSink(path)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{
+		path: path, sink: sink, compressor: compressor, compression: options.Compression,
+		chunkSize: options.ChunkSize, chunkCRC: !options.NoChunkCRC, maxMessage: maxMessage,
+		builder: newChunkBuilder(options.ChunkSize),
+		byName:  map[string]storage.TopicID{}, schemas: map[schemaKey]uint16{},
+	}
+	if err := w.writeHead(options.Metadata); err != nil {
+		// Nobody knows of the file yet, so it does not stay behind.
+		return nil, errors.Join(fmt.Errorf("create %s: %w", path, err), sink.file.Close(), os.Remove(path))
+	}
+	return w, nil
+}
+
+func (w *Writer) writeHead(metadata []byte) error {
+	var err error
+	w.library, err = mcaplib.NewWriter(w.sink, &mcaplib.WriterOptions{OverrideLibrary: true})
+	if err != nil {
+		return err
+	}
+	if err := w.library.WriteHeader(&mcaplib.Header{Profile: "ros2", Library: libraryName}); err != nil {
+		return err
+	}
+	if err := w.writeMetadata(metadata); err != nil {
+		return err
+	}
+	return w.sink.flush()
+}
+
+func (w *Writer) writeMetadata(metadata []byte) error {
+	if len(metadata) == 0 {
+		return nil
+	}
+	return w.library.WriteMetadata(&mcaplib.Metadata{
+		Name: metadataRecord, Metadata: map[string]string{metadataKey: string(metadata)},
+	})
+}
+
+// AddTopic implements storage.Writer. Ids count up from 0; the channel of a topic is its id + 1.
+func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return 0, w.failed
+	}
+	if id, ok := w.byName[topic.Name]; ok {
+		known := w.topics[id]
+		if known.Type != topic.Type || known.SerializationFormat != topic.SerializationFormat {
+			return 0, fmt.Errorf("add topic %s as %s: %w (%s)", topic.Name, topic.Type, storage.ErrTopicType, known.Type)
+		}
+		return id, nil
+	}
+	if len(w.topics) >= math.MaxUint16 {
+		return 0, fmt.Errorf("add topic %s: %w", topic.Name, errManyTopics)
+	}
+	start := w.sink.offset()
+	schema, err := w.schema(topic)
+	if errors.Is(err, errManySchemas) {
+		return 0, fmt.Errorf("add topic %s: %w", topic.Name, err)
+	}
+	id := storage.TopicID(len(w.topics))
+	if err == nil {
+		err = w.library.WriteChannel(channel(id, schema, topic))
+	}
+	if err == nil {
+		err = w.sink.flush() // so that the file ends with a whole record whatever the next write does
+	}
+	if err != nil {
+		return 0, w.fail(start, err)
+	}
+	w.builder.grow(int(id))
+	w.byName[topic.Name] = id
+	w.topics = append(w.topics, storage.TopicInfo{Topic: topic})
+	return id, nil
+}
+
+func channel(id storage.TopicID, schema uint16, topic storage.Topic) *mcaplib.Channel {
+	return &mcaplib.Channel{
+		ID: uint16(id + 1), SchemaID: schema, Topic: topic.Name, MessageEncoding: topic.SerializationFormat,
+		Metadata: map[string]string{
+			qosKey:      qos.EncodeText(topic.OfferedQoS, qosWordsVersion),
+			typeHashKey: topic.TypeHash,
+		},
+	}
+}
+
+// schema gives the id of a topic's schema and writes it when it is new. A definition that is not known gets an empty
+// encoding: "unknown", as others write, makes some readers refuse the whole file.
+func (w *Writer) schema(topic storage.Topic) (uint16, error) {
+	key := schemaKey{topic.Type, topic.Definition.Encoding, topic.Definition.Text}
+	if id, ok := w.schemas[key]; ok {
+		return id, nil
+	}
+	if len(w.schemas) >= math.MaxUint16 {
+		return 0, errManySchemas
+	}
+	id := uint16(len(w.schemas) + 1)
+	err := w.library.WriteSchema(&mcaplib.Schema{ID: id, Name: key.name, Encoding: key.encoding, Data: []byte(key.text)})
+	if err != nil {
+		return 0, err
+	}
+	w.schemas[key] = id
+	return id, nil
+}
+
+// Write implements storage.Writer.
+func (w *Writer) Write(messages []storage.Message) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return w.failed
+	}
+	var rejected *storage.RejectedError
+	for i := range messages {
+		m := &messages[i]
+		if err := w.check(m); err != nil {
+			if rejected == nil {
+				rejected = &storage.RejectedError{Err: err}
+			}
+			rejected.Indexes = append(rejected.Indexes, i)
+			continue
+		}
+		if !w.builder.empty() && len(w.builder.records)+messageOverhead+len(m.Data) > w.chunkSize {
+			if err := w.cut(); err != nil {
+				return err
+			}
+		}
+		w.builder.add(m)
+	}
+	if len(w.builder.records) >= w.chunkSize {
+		if err := w.cut(); err != nil {
+			return err
+		}
+	}
+	if rejected != nil {
+		return rejected
+	}
+	return nil
+}
+
+func (w *Writer) check(m *storage.Message) error {
+	switch {
+	case m.Topic < 0 || int(m.Topic) >= len(w.topics):
+		return errNoTopic
+	case len(m.Data) > w.maxMessage:
+		return fmt.Errorf("topic %s: %w", w.topics[m.Topic].Name, errTooLarge)
+	case m.LogTimeNanos < 0 || m.PublishTimeNanos < 0:
+		return fmt.Errorf("topic %s: %w", w.topics[m.Topic].Name, errTime)
+	}
+	return nil
+}
+
+// cut writes the chunk that is being built. The caller holds mu.
+func (w *Writer) cut() error {
+	b := w.builder
+	if b.empty() {
+		return nil
+	}
+	start := w.sink.offset()
+	if err := w.writeChunk(); err != nil {
+		b.reset()
+		return w.fail(start, err)
+	}
+	w.index.add(w.library.ChunkIndexes[0], w.batch)
+	w.library.ChunkIndexes = w.library.ChunkIndexes[:0] // the library keeps them for good
+	for _, topic := range b.used {
+		w.topics[topic].MessageCount += uint64(len(b.indexes[topic].Entries()))
+		w.topics[topic].PayloadBytes += b.payload[topic]
+	}
+	w.total.add(b.messages, b.start, b.end)
+	b.reset()
+	return nil
+}
+
+func (w *Writer) writeChunk() error {
+	b := w.builder
+	stored, err := w.compressor.compress(b.records)
+	if err != nil {
+		return err
+	}
+	w.chunk = mcaplib.Chunk{
+		MessageStartTime: uint64(b.start), MessageEndTime: uint64(b.end),
+		UncompressedSize: uint64(len(b.records)), Compression: string(w.compression), Records: stored,
+	}
+	if w.chunkCRC {
+		w.chunk.UncompressedCRC = crc32.ChecksumIEEE(b.records)
+	}
+	w.batch = w.batch[:0]
+	for _, topic := range b.used {
+		w.batch = append(w.batch, b.indexes[topic])
+	}
+	if err := w.library.WriteChunkWithIndexes(&w.chunk, w.batch); err != nil {
+		return err
+	}
+	return w.sink.flush()
+}
+
+// fail makes the error final and cuts the file back to where it was whole.
+func (w *Writer) fail(offset int64, err error) error {
+	w.failed = fmt.Errorf("write %s: %w", w.path, err)
+	if cutErr := w.sink.cutBack(offset); cutErr != nil {
+		w.failed = errors.Join(w.failed, fmt.Errorf("cut torn end off: %w", cutErr))
+	}
+	return w.failed
+}
+
+// Flush implements storage.Writer: it cuts the current chunk and gives it to the operating system.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.flush()
+}
+
+func (w *Writer) flush() error {
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := w.cut(); err != nil {
+		return err
+	}
+	start := w.sink.written
+	if err := w.sink.flush(); err != nil {
+		return w.fail(start, err)
+	}
+	return nil
+}
+
+// Sync implements storage.Writer. It holds no lock, so that a disk that blocks for seconds blocks nobody else.
+func (w *Writer) Sync() error {
+	if err := w.sink.file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("sync %s: %w", w.path, err)
+	}
+	return nil
+}
+
+// Size implements storage.Writer.
+func (w *Writer) Size() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sink.offset() + int64(len(w.builder.records))
+}
+
+// Info implements storage.Writer. After a failure it tells what the file still has.
+func (w *Writer) Info() storage.Info {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	info := storage.Info{StorageID: ID, Topics: slices.Clone(w.topics)}
+	for _, topic := range w.builder.used {
+		info.Topics[topic].MessageCount += uint64(len(w.builder.indexes[topic].Entries()))
+		info.Topics[topic].PayloadBytes += w.builder.payload[topic]
+	}
+	total := w.total
+	total.add(w.builder.messages, w.builder.start, w.builder.end)
+	info.MessageCount, info.StartNanos, info.EndNanos = total.messages, total.start, total.end
+	return info
+}
