@@ -1,0 +1,59 @@
+package player
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"rosbagd/storage/qos"
+)
+
+// output is a topic that is played.
+type output struct {
+	name        string
+	publisher   Publisher
+	latched     bool // its publisher keeps messages for late joiners
+	clockBefore bool // a /clock goes out before each message
+	failures    throttle
+}
+
+// openOutputs makes a publisher for each selected topic. One that can not be made costs its topic.
+func (p *Player) openOutputs() {
+	p.outputs = make([]*output, len(p.known))
+	for _, id := range p.topics {
+		topic := p.known[id]
+		profile, mixed := offer(topic)
+		if override, ok := p.options.Overrides[topic.Name]; ok {
+			profile = override.Apply(qos.Default())
+			p.log.Info("Overriding QoS profile for topic " + topic.Name)
+		} else if mixed {
+			p.log.Warn("Not all original publishers on topic " + topic.Name + " offered the same QoS profiles. " +
+				"Rosbag2 cannot yet choose an adapted profile to offer for this mixed case. " +
+				"Falling back to the rosbag2_transport default publisher offer.")
+		}
+		publisher, err := p.connect.Publishers.CreatePublisher(topic.Name, topic.Type, profile)
+		if err != nil {
+			p.log.Warn(fmt.Sprintf("Ignoring a topic '%s', reason: %v.", topic.Name, err))
+			continue
+		}
+		p.outputs[id] = &output{
+			name: topic.Name, publisher: publisher, latched: profile.Durability == qos.TransientLocal,
+			clockBefore: p.connect.Clock != nil &&
+				(p.options.ClockAllTopics || slices.Contains(p.options.ClockTopics, topic.Name)),
+			failures: throttle{every: time.Second},
+		}
+	}
+}
+
+func (p *Player) closeOutputs() {
+	for _, out := range p.outputs {
+		if out == nil {
+			continue
+		}
+		if err := out.publisher.Close(); err != nil {
+			p.log.Warn("Failed to destroy a publisher", zap.String("topic", out.name), zap.Error(err))
+		}
+	}
+}
