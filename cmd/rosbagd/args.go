@@ -1,0 +1,64 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// splitROSArgs takes what stands between --ros-args and -- (or the end) out of the arguments, as every ROS program
+// does. The markers are left out of both results.
+func splitROSArgs(args []string) (rest, rosArgs []string) {
+	inROS := false
+	for _, arg := range args {
+		switch {
+		case arg == "--ros-args":
+			inROS = true
+		case inROS && arg == "--":
+			inROS = false
+		case inROS:
+			rosArgs = append(rosArgs, arg)
+		default:
+			rest = append(rest, arg)
+		}
+	}
+	return rest, rosArgs
+}
+
+// listFlags take all words up to the next flag, as `ros2 bag` (argparse) has it.
+func listFlags() []string {
+	return []string{"--topics", "--services", "--exclude-topics", "--remap", "-m", "--custom-data"}
+}
+
+// expandArgs rewrites the forms of argparse that pflag does not know: lists of words after one flag, and the number
+// that may or may not follow --clock.
+func expandArgs(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return append(out, args[i:]...)
+		case slices.Contains(listFlags(), arg):
+			first := i
+			for i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++
+				out = append(out, arg, args[i])
+			}
+			if i == first {
+				out = append(out, arg) // pflag says that a value is missing
+			}
+		case arg == "--clock" && i+1 < len(args) && isNumber(args[i+1]):
+			i++
+			out = append(out, arg+"="+args[i])
+		default:
+			out = append(out, arg)
+		}
+	}
+	return out
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}

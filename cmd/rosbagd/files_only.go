@@ -1,0 +1,19 @@
+//go:build !ros
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// errFilesOnly is what the file-only build says to everything that needs a ROS graph.
+var errFilesOnly = &usageError{errors.New("this build works on files only and can not join a ROS graph; " +
+	"build the full one with 'make build' on a machine with ROS 2")}
+
+func runRecord(context.Context, *recordCall) error { return errFilesOnly }
+
+func runRecorder(context.Context, *recordCall) error { return errFilesOnly }
+
+func runPlay(context.Context, *playCall, io.Writer) error { return errFilesOnly }

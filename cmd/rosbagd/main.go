@@ -1,0 +1,10 @@
+// Command rosbagd records and plays ROS 2 bags; see README.md.
+package main
+
+import (
+	"os"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}

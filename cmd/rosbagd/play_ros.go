@@ -1,0 +1,129 @@
+//go:build ros
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"rosbagd/bag"
+	"rosbagd/clock"
+	"rosbagd/msgs"
+	"rosbagd/node"
+	"rosbagd/player"
+	"rosbagd/recorder"
+	"rosbagd/storage/qos"
+)
+
+// runPlay plays one bag, once or as often as services ask for it.
+func runPlay(ctx context.Context, call *playCall, stderr io.Writer) error {
+	reader, err := bag.Open(call.bag, bag.ReaderOptions{StorageID: call.storageID})
+	if err != nil {
+		return bagError(err)
+	}
+	for _, note := range reader.Notes() {
+		printWarning(stderr, "%s", note)
+	}
+	for _, rule := range call.remap {
+		call.node.rosArgs = append(call.node.rosArgs, "--remap", rule)
+	}
+	n, err := openNode(&call.node)
+	if err != nil {
+		return errors.Join(err, reader.Close())
+	}
+	err = playOn(ctx, n, reader, call)
+	return errors.Join(err, n.Close(), reader.Close())
+}
+
+func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCall) error {
+	log := n.Logger()
+	splits, err := n.CreateEventPublisher("events/read_split", "rosbag2_interfaces/msg/ReadSplitEvent", eventProfile())
+	if err != nil {
+		return err
+	}
+	connect := player.Connections{
+		Publishers: publishers{n}, Services: n,
+		Events: &readSplitEvents{publisher: splits, node: n.Name(), log: log},
+	}
+	options := call.options
+	options.Logger = log
+	for _, list := range []*[]string{&options.Filter.Topics, &options.Filter.ExcludeTopics, &options.ClockTopics} {
+		*list = expandTopics(*list, n, call.node.name)
+	}
+	if options.ClockFrequency > 0 || options.ClockAllTopics || len(options.ClockTopics) > 0 {
+		clockTopic, err := n.CreateEventPublisher("/clock", "rosgraph_msgs/msg/Clock", clockProfile())
+		if err != nil {
+			return err
+		}
+		connect.Clock = func(t clock.Time) error {
+			return clockTopic.Publish(msgs.Clock{Clock: msgs.TimeFromNanos(int64(t))})
+		}
+	}
+	p, err := player.New(player.FromBag(reader), connect, options)
+	if err != nil {
+		return err
+	}
+	work := p.Run
+	if !call.noKeyboard {
+		work = withKeyboard(p, log)
+	}
+	return runWithServices(ctx, n.Run, work)
+}
+
+// withKeyboard obeys keys for as long as the player runs.
+func withKeyboard(p *player.Player, log *zap.Logger) func(context.Context) error {
+	return func(ctx context.Context) error {
+		reading, stop := context.WithCancel(ctx)
+		var keyboard sync.WaitGroup
+		keyboard.Go(func() {
+			if err := player.NewKeyboard(os.Stdin, p, log).Run(reading); err != nil {
+				log.Warn("keyboard controls ended", zap.Error(err))
+			}
+		})
+		err := p.Run(ctx)
+		stop()
+		keyboard.Wait()
+		return err
+	}
+}
+
+func expandTopics(names []string, n *node.Node, nodeName string) []string {
+	var full []string
+	for _, name := range names {
+		full = append(full, recorder.ExpandTopicName(name, n.Namespace(), nodeName))
+	}
+	return full
+}
+
+// clockProfile is rclcpp's QoS for /clock.
+func clockProfile() qos.Profile {
+	return qos.Profile{History: qos.KeepLast, Depth: 1, Reliability: qos.BestEffort, Durability: qos.Volatile}
+}
+
+type publishers struct{ node *node.Node }
+
+func (p publishers) CreatePublisher(topic, typ string, profile qos.Profile) (player.Publisher, error) {
+	publisher, err := p.node.CreatePublisher(topic, typ, profile)
+	if err != nil {
+		return nil, err
+	}
+	return publisher, nil
+}
+
+type readSplitEvents struct {
+	publisher *node.EventPublisher
+	node      string
+	log       *zap.Logger
+}
+
+func (e *readSplitEvents) ReadSplit(closed, opened string) {
+	event := msgs.ReadSplitEvent{ClosedFile: closed, OpenedFile: opened, NodeName: e.node}
+	if err := e.publisher.Publish(event); err != nil {
+		e.log.Warn("split event was not published", zap.Error(err))
+	}
+}

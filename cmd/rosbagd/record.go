@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rosbagd/recorder"
+	"rosbagd/storage/formats"
+	"rosbagd/storage/mcap"
+	"rosbagd/storage/qos"
+)
+
+// recordCall is one call of record or recorder: its flags as they were given, and what was read because of them.
+type recordCall struct {
+	topics        []string
+	all           bool
+	allTopics     bool
+	allServices   bool
+	allActions    bool
+	includeHidden bool
+	noDiscovery   bool
+	pollingMillis int
+	output        string
+	storageID     string
+	preset        string
+	overridesPath string
+	maxCacheSize  int64
+	startPaused   bool
+	customData    []string
+
+	node nodeFlags
+
+	idle      bool // recorder only: wait for ~/record
+	overrides map[string]qos.Profile
+	custom    map[string]string
+}
+
+// nodeFlags are the flags of every verb that becomes a node.
+type nodeFlags struct {
+	name     string
+	logLevel string
+	rosArgs  []string
+}
+
+func (f *nodeFlags) register(cmd *cobra.Command, defaultName string, rosArgs []string) {
+	f.rosArgs = rosArgs
+	cmd.Flags().StringVar(&f.name, "node-name", defaultName, "name of the node")
+	cmd.Flags().StringVar(&f.logLevel, "log-level", "", "debug, info, warn, error or fatal (default info)")
+}
+
+// arguments are the ROS arguments with the log level among them.
+func (f *nodeFlags) arguments() ([]string, error) {
+	switch f.logLevel {
+	case "":
+		return f.rosArgs, nil
+	case "debug", "info", "warn", "error", "fatal":
+		return append([]string{"--log-level", f.logLevel}, f.rosArgs...), nil
+	}
+	return nil, usagef("--log-level %q: choose one of debug, info, warn, error, fatal", f.logLevel)
+}
+
+func newRecordCommand(rosArgs []string) *cobra.Command {
+	call := &recordCall{}
+	cmd := &cobra.Command{
+		Use:   "record [topics...]",
+		Short: "Record topics to a new bag until INT, TERM or HUP",
+		Example: `  rosbagd record -a                        everything, to rosbag2_<date>
+  rosbagd record -o run1 /imu /camera      two topics, to the directory run1`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			call.topics = append(call.topics, args...)
+			if err := call.check(cmd); err != nil {
+				return err
+			}
+			return runRecord(cmd.Context(), call)
+		},
+	}
+	call.register(cmd, "rosbag2_recorder", rosArgs)
+	return cmd
+}
+
+func newRecorderCommand(rosArgs []string) *cobra.Command {
+	call := &recordCall{}
+	cmd := &cobra.Command{
+		Use:   "recorder [topics...]",
+		Short: "Be the node /recorder: record and stop by service, for as long as it runs",
+		Long: `Be the node /recorder. It begins to record at once, or with --idle when ~/record asks for it. ~/stop ends the bag,
+~/record begins the next one. A bag that fails does not end the node.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			call.topics = append(call.topics, args...)
+			if err := call.check(cmd); err != nil {
+				return err
+			}
+			return runRecorder(cmd.Context(), call)
+		},
+	}
+	call.register(cmd, "recorder", rosArgs)
+	cmd.Flags().BoolVar(&call.idle, "idle", false, "record nothing until ~/record asks for it")
+	return cmd
+}
+
+func (c *recordCall) register(cmd *cobra.Command, nodeName string, rosArgs []string) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&c.topics, "topics", nil, "topics to record, separated by spaces")
+	flags.BoolVarP(&c.all, "all", "a", false, "record all topics, service events and actions")
+	flags.BoolVar(&c.allTopics, "all-topics", false, "record all topics")
+	flags.BoolVar(&c.allServices, "all-services", false, "record the events of all services that have introspection on")
+	flags.BoolVar(&c.allActions, "all-actions", false, "record all actions that have introspection on")
+	flags.BoolVar(&c.includeHidden, "include-hidden-topics", false, "record topics with a name part that begins with '_' too")
+	flags.BoolVar(&c.noDiscovery, "no-discovery", false, "record only the topics that are there at the start")
+	flags.IntVarP(&c.pollingMillis, "polling-interval", "p", 100, "milliseconds between looks at the graph, which is also looked at when it changes")
+	flags.StringVarP(&c.output, "output", "o", "", "directory of the bag, which must not exist (default rosbag2_<date>)")
+	flags.StringVarP(&c.storageID, "storage", "s", formats.DefaultID, "storage of the bag")
+	flags.StringVar(&c.preset, "storage-preset-profile", "none", "settings of the storage: none, fastwrite, zstd_fast, zstd_small")
+	flags.StringVar(&c.overridesPath, "qos-profile-overrides-path", "", "YAML file with QoS profiles of subscriptions, by topic")
+	flags.Int64Var(&c.maxCacheSize, "max-cache-size", recorder.DefaultMaxCacheSize, "bytes that wait in memory to be written, at most")
+	flags.BoolVar(&c.startPaused, "start-paused", false, "begin paused; ~/resume starts recording")
+	flags.StringArrayVar(&c.customData, "custom-data", nil, "KEY=VALUE pairs for metadata.yaml, separated by spaces")
+	flags.Bool("disable-keyboard-controls", true, "for scripts of rosbag2: no keys are read while recording")
+	c.node.register(cmd, nodeName, rosArgs)
+}
+
+// check refuses what can not work before anything is opened or created.
+func (c *recordCall) check(cmd *cobra.Command) error {
+	if !c.all && !c.allTopics && !c.allServices && !c.allActions && len(c.topics) == 0 {
+		return usagef("Need to specify at least one option out of --all, --all-topics, --all-services, --all-actions or --topics")
+	}
+	for _, topic := range c.topics {
+		if err := recorder.ValidateTopicName(topic); err != nil {
+			return &usageError{err}
+		}
+	}
+	if (c.all || c.allTopics) && len(c.topics) > 0 {
+		printWarning(cmd.ErrOrStderr(), "--all or --all-topics will override --topics")
+	}
+	if c.pollingMillis <= 0 {
+		return usagef("--polling-interval %d: must be greater than 0 milliseconds", c.pollingMillis)
+	}
+	if c.maxCacheSize < 0 {
+		return usagef("--max-cache-size %d: must not be negative", c.maxCacheSize)
+	}
+	if err := c.checkStorage(); err != nil {
+		return err
+	}
+	if err := c.checkOutput(); err != nil {
+		return err
+	}
+	overrides, err := readOverrides(c.overridesPath)
+	if err != nil {
+		return err
+	}
+	c.overrides = make(map[string]qos.Profile, len(overrides))
+	for topic, override := range overrides {
+		c.overrides[topic] = override.Apply(qos.Default())
+	}
+	return c.parseCustomData()
+}
+
+// checkStorage knows that only one storage can be written yet.
+func (c *recordCall) checkStorage() error {
+	if _, err := formats.Lookup(c.storageID); err != nil {
+		return usagef("--storage: %w", err)
+	}
+	if c.storageID != mcap.ID {
+		return usagef("--storage %s: this version writes %s only", c.storageID, mcap.ID)
+	}
+	if _, err := mcap.Preset(c.preset); err != nil {
+		return usagef("--storage-preset-profile: %w", err)
+	}
+	return nil
+}
+
+// checkOutput says early what creating the bag would say late. The name of a bag without one is made here too, so that
+// errors can name it.
+func (c *recordCall) checkOutput() error {
+	if c.output == "" {
+		c.output = time.Now().Format("rosbag2_2006_01_02-15_04_05")
+	}
+	_, err := os.Lstat(c.output)
+	switch {
+	case err == nil:
+		return fmt.Errorf("output folder '%s' already exists; nothing was changed in it, choose another with --output", c.output)
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	default:
+		return fmt.Errorf("look at output folder: %w", err)
+	}
+}
+
+func (c *recordCall) parseCustomData() error {
+	c.custom = make(map[string]string, len(c.customData))
+	for _, pair := range c.customData {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return usagef("--custom-data %q: must be KEY=VALUE", pair)
+		}
+		c.custom[key] = value
+	}
+	return nil
+}
+
+// readOverrides reads a file of QoS profiles; no path is no overrides.
+func readOverrides(path string) (map[string]qos.Override, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read QoS overrides: %w", err)
+	}
+	overrides, err := qos.ParseOverrides(path, data)
+	if err != nil {
+		return nil, fmt.Errorf("read QoS overrides: %w", err)
+	}
+	return overrides, nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The exit codes of docs/exit-codes.md.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitDataLost = 3
+)
+
+// usageError is a call that can not be carried out as it was written: exit code 2.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// errDataLost ends a recording that is complete as a file but not as a record: exit code 3. It was reported already.
+var errDataLost = errors.New("messages were lost in the recorder")
+
+// run carries out one call and returns its exit code. Results go to stdout, everything else to stderr.
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signalContext(context.Background())
+	defer stop()
+	args, rosArgs := splitROSArgs(args)
+	root := newRootCommand(rosArgs)
+	root.SetArgs(expandArgs(args))
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errDataLost):
+		return exitDataLost
+	case errors.As(err, &usage), strings.HasPrefix(err.Error(), "unknown command"):
+		printError(stderr, err)
+		return exitUsage
+	default:
+		printError(stderr, err)
+		return exitFailed
+	}
+}
+
+func printError(w io.Writer, err error) {
+	// One line, whatever a library put into its message.
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	fmt.Fprintf(w, "[ERROR] [rosbagd]: %s\n", text)
+}
+
+func printWarning(w io.Writer, format string, args ...any) {
+	fmt.Fprintf(w, "[WARN] [rosbagd]: %s\n", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// graceForRepeats is how long a repeated signal is taken for the same wish: launchers and `timeout` send INT twice
+// within milliseconds, and a recording must not be cut off by that.
+const graceForRepeats = 2 * time.Second
+
+// signalContext ends with the first INT, TERM or HUP. A third one, or a second one after graceForRepeats, ends the
+// process at once, for users who can not wait for the disk.
+func signalContext(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		var first time.Time
+		for count := 1; ; count++ {
+			select {
+			case <-done:
+				return
+			case sig := <-signals:
+				if count == 1 {
+					first = time.Now()
+					cancel()
+					continue
+				}
+				if count >= 3 || time.Since(first) > graceForRepeats {
+					hardExit(sig)
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+// hardExit dies of the signal, so that the parent sees why.
+func hardExit(sig os.Signal) {
+	signal.Reset(sig)
+	if number, ok := sig.(syscall.Signal); ok {
+		_ = syscall.Kill(os.Getpid(), number) // the exit below is for when it does not work
+	}
+	os.Exit(exitFailed)
+}
