@@ -66,6 +66,8 @@ int rbd_publisher_create(
 // data is only read, and only until the call returns.
 int rbd_publish(rbd_publisher_t * publisher, const uint8_t * data, size_t size, char * error);
 int rbd_publisher_subscriptions(const rbd_publisher_t * publisher, size_t * count, char * error);
+// Waits until all matched reliable subscriptions have what was published, for timeout nanoseconds at most.
+int rbd_publisher_wait_acked(rbd_publisher_t * publisher, int64_t timeout, int * acked, char * error);
 int rbd_publisher_destroy(rbd_publisher_t * publisher, char * error);
 
 // Moves the text of the last rcl error of this thread into error and clears it.

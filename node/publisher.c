@@ -59,6 +59,21 @@ int rbd_publisher_subscriptions(const rbd_publisher_t * publisher, size_t * coun
   return 0;
 }
 
+int rbd_publisher_wait_acked(rbd_publisher_t * publisher, int64_t timeout, int * acked, char * error)
+{
+  rcl_ret_t result = rcl_publisher_wait_for_all_acked(&publisher->handle, timeout);
+  *acked = result == RCL_RET_OK;
+  if (result == RCL_RET_TIMEOUT) {
+    rcl_reset_error();
+    return 0;
+  }
+  if (result != RCL_RET_OK) {
+    rbd_take_error("wait for acknowledgements", error);
+    return 1;
+  }
+  return 0;
+}
+
 int rbd_publisher_destroy(rbd_publisher_t * publisher, char * error)
 {
   int failed = rcl_publisher_fini(&publisher->handle, publisher->node) != RCL_RET_OK;

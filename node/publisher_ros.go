@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 	"unsafe"
 
 	"rosbagd/storage/qos"
@@ -79,6 +80,22 @@ func (p *Publisher) Subscriptions() (int, error) {
 		return 0, e.err(fmt.Sprintf("look at %s", p.topic))
 	}
 	return int(count), nil
+}
+
+// WaitAcked waits until every matched reliable subscription has what was published, for timeout at most, and says
+// whether they have. A publisher that is closed before loses what is still on its way.
+func (p *Publisher) WaitAcked(timeout time.Duration) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.handle == nil {
+		return false, ErrClosed
+	}
+	var acked C.int
+	var e cError
+	if C.rbd_publisher_wait_acked(p.handle, C.int64_t(timeout), &acked, e.buffer()) != 0 {
+		return false, e.err("publish on " + p.topic)
+	}
+	return acked != 0, nil
 }
 
 // Close removes the publisher. A second Close does nothing.

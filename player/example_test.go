@@ -3,6 +3,7 @@ package player_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"rosbagd/bag"
 	"rosbagd/player"
@@ -20,6 +21,8 @@ func (p printer) Publish(data []byte) error {
 	fmt.Println(p.topic, len(data))
 	return nil
 }
+
+func (printer) WaitAcked(time.Duration) (bool, error) { return true, nil }
 
 func (printer) Close() error { return nil }
 

@@ -24,7 +24,7 @@ func (p *Player) openOutputs() {
 	p.outputs = make([]*output, len(p.known))
 	for _, id := range p.topics {
 		topic := p.known[id]
-		profile, mixed := offer(topic)
+		profile, mixed := offer(topic, p.source.Size())
 		if override, ok := p.options.Overrides[topic.Name]; ok {
 			profile = override.Apply(qos.Default())
 			p.log.Info("Overriding QoS profile for topic " + topic.Name)
@@ -43,6 +43,23 @@ func (p *Player) openOutputs() {
 			clockBefore: p.connect.Clock != nil &&
 				(p.options.ClockAllTopics || slices.Contains(p.options.ClockTopics, topic.Name)),
 			failures: throttle{every: time.Second},
+		}
+	}
+}
+
+// ackLimit bounds the wait for the last messages at the end of a bag, over all topics.
+const ackLimit = time.Second
+
+// deliver waits until subscriptions have the last messages: with its publisher goes what is still on its way.
+func (p *Player) deliver() {
+	end := time.Now().Add(ackLimit)
+	for _, out := range p.outputs {
+		if out == nil {
+			continue
+		}
+		acked, err := out.publisher.WaitAcked(max(time.Until(end), 0))
+		if err != nil || !acked {
+			p.log.Warn("The last messages may not have arrived", zap.String("topic", out.name), zap.Error(err))
 		}
 	}
 }

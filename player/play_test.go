@@ -24,6 +24,30 @@ func numbers(from, to int) []string {
 	return list
 }
 
+// The publishers outlive their last messages, but not the wish to stop.
+func TestLastMessagesAreWaitedFor(t *testing.T) {
+	for name, deaf := range map[string]bool{"they arrive": false, "they do not": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := prepare(t, evenBag(2, ms), Options{})
+				s.deaf = deaf
+				s.run()
+				pass(time.Minute)
+				require.NoError(t, s.over())
+				require.Equal(t, 1, s.acked)
+				require.Equal(t, deaf, s.logs.FilterMessageSnippet("may not have arrived").Len() == 1)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := raise(t, evenBag(2, ms), Options{StartPaused: true})
+		s.cancel()
+		synctest.Wait()
+		require.NoError(t, s.over())
+		require.Zero(t, s.acked)
+	})
+}
+
 func TestPlaysOnTimeAndEnds(t *testing.T) {
 	for _, rate := range []float64{0.5, 1, 4} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {

@@ -125,9 +125,6 @@ func (p *Player) Run(ctx context.Context) error {
 	defer p.finish()
 	p.openOutputs()
 	defer p.closeOutputs()
-	if err := p.offerServices(); err != nil {
-		return err
-	}
 
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)
@@ -176,6 +173,9 @@ func (p *Player) loop(ctx context.Context) error {
 		err := p.play(ctx, playing)
 		p.end(playing)
 		if p.options.Mode == PlayOnce {
+			if err == nil && ctx.Err() == nil {
+				p.deliver()
+			}
 			return err
 		}
 		if err != nil {

@@ -7,30 +7,36 @@ import (
 	"rosbagd/storage/qos"
 )
 
-// Bounds for the history of a publisher that keeps messages for late joiners.
+// Bounds for the history of a publisher.
 const (
-	latchedDepth = 5000     // Fast DDS holds no more in one writer unless configured
-	latchedBytes = 64 << 20 // of one topic, as far as the bag tells its size
+	// latchedDepth bounds what is kept for late joiners: Fast DDS holds no more in one writer unless configured.
+	latchedDepth = 5000
+	// reliableDepth bounds what is kept for reliable subscriptions that lag. They are sent it again; rosbag2's depth of
+	// 10 loses messages as soon as one lags by more.
+	reliableDepth = 1000
+	// historyBytes bounds both in memory, per topic.
+	historyBytes = 64 << 20
 )
 
 // offer chooses the profile to publish a topic with: the first recorded offer if all agree in what decides whether a
-// subscription fits, the default otherwise. mixed says that they did not agree.
-func offer(topic storage.TopicInfo) (profile qos.Profile, mixed bool) {
+// subscription fits, the default otherwise. mixed says that they did not agree. bagBytes is the size of the whole bag.
+func offer(topic storage.TopicInfo, bagBytes int64) (profile qos.Profile, mixed bool) {
 	profile = qos.Default()
 	for _, recorded := range topic.OfferedQoS {
-		if !compatible(topic.OfferedQoS[0], recorded) {
-			return profile, true
-		}
+		mixed = mixed || !compatible(topic.OfferedQoS[0], recorded)
 	}
-	if len(topic.OfferedQoS) > 0 {
+	if len(topic.OfferedQoS) > 0 && !mixed {
 		depth := profile.Depth
 		profile = topic.OfferedQoS[0]
 		profile.History, profile.Depth = qos.KeepLast, depth
 	}
-	if profile.Durability == qos.TransientLocal {
-		profile.Depth = max(profile.Depth, keepAllDepth(topic))
+	switch {
+	case profile.Durability == qos.TransientLocal:
+		profile.Depth = max(profile.Depth, keepDepth(topic, bagBytes, latchedDepth))
+	case profile.Reliability == qos.Reliable:
+		profile.Depth = max(profile.Depth, keepDepth(topic, bagBytes, reliableDepth))
 	}
-	return profile, false
+	return profile, mixed
 }
 
 func compatible(a, b qos.Profile) bool {
@@ -47,12 +53,17 @@ func finite(d time.Duration) time.Duration {
 	return d
 }
 
-// keepAllDepth is enough for all messages of the topic, within the bounds.
-func keepAllDepth(topic storage.TopicInfo) int {
-	count := min(topic.MessageCount, latchedDepth)
-	if topic.MessageCount > 0 && topic.PayloadBytes > 0 {
-		mean := max(topic.PayloadBytes/topic.MessageCount, 1)
-		count = min(count, latchedBytes/mean)
+// keepDepth is enough for all messages of the topic, within the bounds. Where a bag does not tell the size of a topic,
+// no message is taken to be larger than the bag's share for one.
+func keepDepth(topic storage.TopicInfo, bagBytes int64, limit uint64) int {
+	count := min(topic.MessageCount, limit)
+	bytes := topic.PayloadBytes
+	if bytes == 0 {
+		bytes = uint64(max(bagBytes, 0))
+	}
+	if topic.MessageCount > 0 && bytes > 0 {
+		mean := max(bytes/topic.MessageCount, 1)
+		count = min(count, historyBytes/mean)
 	}
 	return int(count)
 }

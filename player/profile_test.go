@@ -31,31 +31,43 @@ func TestOffer(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			got, mixed := offer(topic("/x", tc.offers...))
+			got, mixed := offer(topic("/x", tc.offers...), 0)
 			require.Equal(t, tc.want, got)
 			require.Equal(t, tc.mixed, mixed)
 		})
 	}
 }
 
-func TestLatchedPublishersKeepWhatTheBagHas(t *testing.T) {
+func TestHistoryIsForWhatTheBagHas(t *testing.T) {
+	reliable := qos.Default()
+	bestEffort := reliable
+	bestEffort.Reliability = qos.BestEffort
 	cases := []struct {
 		name         string
+		offered      qos.Profile
 		count, bytes uint64
+		bag          int64
 		want         int
 	}{
-		{"not less than usual", 3, 300, 10},
-		{"all", 250, 25_000, 250},
-		{"all, of unknown size", 250, 0, 250},
-		{"no more than the middleware holds", 1 << 40, 1 << 41, latchedDepth},
-		{"no more than the memory", 100, 100 << 22, 16},
-		{"none", 0, 0, 10},
+		{"latched: not less than usual", latchedProfile(), 3, 300, 0, 10},
+		{"latched: all", latchedProfile(), 250, 25_000, 0, 250},
+		{"latched: all, of unknown size", latchedProfile(), 250, 0, 0, 250},
+		{"latched: all, in a small bag", latchedProfile(), 250, 0, 1 << 20, 250},
+		{"latched: no more than the middleware holds", latchedProfile(), 1 << 40, 1 << 41, 0, latchedDepth},
+		{"latched: no more than the memory", latchedProfile(), 100, 100 << 22, 0, 16},
+		{"latched: no more than the memory, judged by the bag", latchedProfile(), 100, 0, 100 << 22, 16},
+		{"latched: none", latchedProfile(), 0, 0, 1 << 40, 10},
+		{"reliable: all", reliable, 250, 25_000, 0, 250},
+		{"reliable: enough", reliable, 1 << 20, 1 << 24, 0, reliableDepth},
+		{"reliable: no more than the memory", reliable, 1000, 0, 1000 << 22, 16},
+		{"reliable: not less than usual", reliable, 100, 100 << 26, 0, 10},
+		{"best effort: as usual", bestEffort, 250, 25_000, 0, 10},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			info := topic("/x", latchedProfile())
+			info := topic("/x", tc.offered)
 			info.MessageCount, info.PayloadBytes = tc.count, tc.bytes
-			got, _ := offer(info)
+			got, _ := offer(info, tc.bag)
 			require.Equal(t, tc.want, got.Depth)
 		})
 	}

@@ -51,12 +51,10 @@ func (p *Player) services() []service {
 	}
 }
 
-func (p *Player) offerServices() error {
-	if p.connect.Services == nil {
-		return nil
-	}
+// Serve offers the services of a player. It is called before the host begins to serve, and before Run.
+func (p *Player) Serve(host ServiceHost) error {
 	for _, s := range p.services() {
-		if err := p.connect.Services.Handle(s.name, s.service, s.handle); err != nil {
+		if err := host.Handle(s.name, s.service, s.handle); err != nil {
 			return fmt.Errorf("offer service %s: %w", s.name, err)
 		}
 	}

@@ -1,6 +1,8 @@
 package player
 
 import (
+	"time"
+
 	"rosbagd/bag"
 	"rosbagd/clock"
 	"rosbagd/msgs"
@@ -14,6 +16,8 @@ type Source interface {
 	Topics() []storage.TopicInfo
 	// Start is the time of the first message, and zero for a bag without one.
 	Start() clock.Time
+	// Size is the size of all files, in bytes.
+	Size() int64
 	// Messages calls onFile, within Next, when it goes on to another file of the bag.
 	Messages(query storage.Query, onFile func(opened string)) (storage.Iterator, error)
 }
@@ -37,6 +41,8 @@ type PublisherFactory interface {
 // Publisher publishes serialized messages. It must not change data nor use it after Publish has returned.
 type Publisher interface {
 	Publish(data []byte) error
+	// WaitAcked waits until all reliable subscriptions have what was published, for timeout at most, and says whether.
+	WaitAcked(timeout time.Duration) (bool, error)
 	Close() error
 }
 
@@ -56,5 +62,4 @@ type Connections struct {
 	Publishers PublisherFactory
 	Clock      func(clock.Time) error // publishes /clock; it must not block for long
 	Events     Events
-	Services   ServiceHost
 }

@@ -67,6 +67,8 @@ func latchedProfile() qos.Profile {
 
 func (b *memoryBag) Topics() []storage.TopicInfo { return b.topics }
 
+func (b *memoryBag) Size() int64 { return 0 }
+
 func (b *memoryBag) Start() clock.Time {
 	if len(b.messages) == 0 {
 		return 0
@@ -148,10 +150,12 @@ type stage struct {
 	clocks   []time.Duration // what /clock showed, from the start of the bag
 	profiles map[string]qos.Profile
 	closed   int
+	acked    int // publishers that were asked to wait for their last messages
 	handlers map[string]func(any, func(any))
 	splits   []string
 
 	refuse  map[string]error // CreatePublisher, by topic
+	deaf    bool             // no subscription ever has the last messages
 	publish func(text string) error
 }
 
@@ -178,6 +182,16 @@ func (s *stagePublisher) Publish(data []byte) error {
 	s.heard = append(s.heard, string(data))
 	s.walls = append(s.walls, time.Since(s.begin))
 	return nil
+}
+
+func (s *stagePublisher) WaitAcked(time.Duration) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed > 0 {
+		return false, errors.New("publisher is closed already")
+	}
+	s.acked++
+	return !s.deaf, nil
 }
 
 func (s *stagePublisher) Close() error {
@@ -217,8 +231,9 @@ func prepare(t *testing.T, bag Source, options Options) *stage {
 	}
 	options.Logger = zap.New(core)
 	options.Steady = clock.TimerSteady()
-	player, err := New(bag, Connections{Publishers: s, Clock: s.showClock, Events: s, Services: s}, options)
+	player, err := New(bag, Connections{Publishers: s, Clock: s.showClock, Events: s}, options)
 	require.NoError(t, err)
+	require.NoError(t, player.Serve(s))
 	s.player = player
 	return s
 }

@@ -26,6 +26,8 @@ func (l *lateness) Publish([]byte) error {
 	return nil
 }
 
+func (l *lateness) WaitAcked(time.Duration) (bool, error) { return true, nil }
+
 func (l *lateness) Close() error { return nil }
 
 // played plays an even bag on the system's clock and gives how late each message was.

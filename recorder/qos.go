@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// DefaultDepth is how many messages a subscription keeps between two looks at it.
-	DefaultDepth = 1000
 	// MaxDepth is the most a subscription may ask for: Fast DDS keeps the oldest 5000 of a larger history, or of an
 	// unlimited one, and rejects the rest without telling.
 	MaxDepth = 5000
+	// DefaultDepth is how many messages a subscription keeps between two looks at it. Memory is taken only for what is
+	// really there, and a machine that does not schedule us for a while needs all it can get.
+	DefaultDepth = MaxDepth
 )
 
 // class is what must fit between a publisher and a subscription for all messages to arrive, the latched ones too.

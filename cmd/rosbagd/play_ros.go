@@ -47,8 +47,8 @@ func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCal
 		return err
 	}
 	connect := player.Connections{
-		Publishers: publishers{n}, Services: n,
-		Events: &readSplitEvents{publisher: splits, node: n.Name(), log: log},
+		Publishers: publishers{n},
+		Events:     &readSplitEvents{publisher: splits, node: n.Name(), log: log},
 	}
 	options := call.options
 	options.Logger = log
@@ -66,6 +66,9 @@ func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCal
 	}
 	p, err := player.New(player.FromBag(reader), connect, options)
 	if err != nil {
+		return err
+	}
+	if err := p.Serve(n); err != nil {
 		return err
 	}
 	work := p.Run
