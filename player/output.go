@@ -1,6 +1,7 @@
 package player
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -47,19 +48,33 @@ func (p *Player) openOutputs() {
 	}
 }
 
-// ackLimit bounds the wait for the last messages at the end of a bag, over all topics.
-const ackLimit = time.Second
+const (
+	// ackLimit bounds the wait for the last messages at the end of a bag, over all topics. A subscription that misses
+	// one hears of it with the next heartbeat of its publisher, which Fast DDS sends every 3 s.
+	ackLimit = 5 * time.Second
+	// ackSlice is how often the wait looks whether it is still wanted.
+	ackSlice = 100 * time.Millisecond
+)
 
 // deliver waits until subscriptions have the last messages: with its publisher goes what is still on its way.
-func (p *Player) deliver() {
+func (p *Player) deliver(ctx context.Context) {
 	end := time.Now().Add(ackLimit)
 	for _, out := range p.outputs {
-		if out == nil {
-			continue
+		if out != nil && !out.waitAcked(ctx, end) && ctx.Err() == nil {
+			p.log.Warn("The last messages may not have arrived", zap.String("topic", out.name))
 		}
-		acked, err := out.publisher.WaitAcked(max(time.Until(end), 0))
-		if err != nil || !acked {
-			p.log.Warn("The last messages may not have arrived", zap.String("topic", out.name), zap.Error(err))
+	}
+}
+
+func (o *output) waitAcked(ctx context.Context, end time.Time) bool {
+	for {
+		left := time.Until(end)
+		acked, err := o.publisher.WaitAcked(min(max(left, 0), ackSlice))
+		if acked {
+			return true
+		}
+		if err != nil || left <= 0 || ctx.Err() != nil {
+			return false
 		}
 	}
 }

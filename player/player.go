@@ -174,7 +174,7 @@ func (p *Player) loop(ctx context.Context) error {
 		p.end(playing)
 		if p.options.Mode == PlayOnce {
 			if err == nil && ctx.Err() == nil {
-				p.deliver()
+				p.deliver(ctx)
 			}
 			return err
 		}

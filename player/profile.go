@@ -15,7 +15,7 @@ const (
 	// 10 loses messages as soon as one lags by more.
 	reliableDepth = 1000
 	// historyBytes bounds both in memory, per topic.
-	historyBytes = 64 << 20
+	historyBytes = 256 << 20
 )
 
 // offer chooses the profile to publish a topic with: the first recorded offer if all agree in what decides whether a

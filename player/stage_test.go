@@ -184,13 +184,16 @@ func (s *stagePublisher) Publish(data []byte) error {
 	return nil
 }
 
-func (s *stagePublisher) WaitAcked(time.Duration) (bool, error) {
+func (s *stagePublisher) WaitAcked(timeout time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed > 0 {
 		return false, errors.New("publisher is closed already")
 	}
 	s.acked++
+	if s.deaf {
+		<-time.After(timeout)
+	}
 	return !s.deaf, nil
 }
 
