@@ -213,7 +213,7 @@ func (w *Writer) usable() error {
 // fail is called with mu held.
 func (w *Writer) fail(err error) error {
 	if w.failed == nil {
-		w.failed = fmt.Errorf("write bag: %w", err)
+		w.failed = err
 	}
 	return w.failed
 }
@@ -226,6 +226,15 @@ func (w *Writer) CurrentFile() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return filepath.Join(w.directory, w.current.name)
+}
+
+// Counts is how many messages of each topic the files have, by TopicID; after a failure, how many can be read.
+func (w *Writer) Counts() []uint64 {
+	var counts []uint64
+	for _, topic := range w.Metadata().Topics {
+		counts = append(counts, topic.MessageCount)
+	}
+	return counts
 }
 
 // Size is the size of the file that is being written, in bytes, with what is still in memory.

@@ -28,6 +28,8 @@ type BagFiles interface {
 	Split() (closed, opened string, err error)
 	// Seal finishes the bag and joins what Run started.
 	Seal() error
+	// Counts is how many messages the files have, by the topic's id; after a failure, how many can be read.
+	Counts() []uint64
 	// CurrentFile is the path of the file that is being written, or was the last one.
 	CurrentFile() string
 }

@@ -244,6 +244,7 @@ type fakeBag struct {
 	writeErr error         // given by Write and Seal; by one Write only when it rejects messages
 	runErr   chan error    // ends Run
 	hold     chan struct{} // when set, Write waits for it
+	torn     int           // messages at the end that can not be read after a failure
 }
 
 func (b *fakeBag) AddTopic(t storage.Topic) (storage.TopicID, error) {
@@ -310,6 +311,16 @@ func (b *fakeBag) Split() (closed, opened string, err error) {
 	b.mu.Unlock()
 	b.split(closed, opened)
 	return closed, opened, nil
+}
+
+func (b *fakeBag) Counts() []uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	counts := make([]uint64, len(b.topics))
+	for _, m := range b.messages[:len(b.messages)-b.torn] {
+		counts[m.Topic]++
+	}
+	return counts
 }
 
 func (b *fakeBag) CurrentFile() string {

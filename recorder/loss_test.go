@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,6 +89,10 @@ func TestStorageFailureEndsTheBagOnly(t *testing.T) {
 			func(h *harness) { h.bag().runErr <- noSpace },
 			Result{Bags: 2, Failed: 1, Received: 4, Written: 2, Dropped: 2},
 		},
+		"with what was not on the disk yet": {
+			func(h *harness) { h.bag().torn = 1; h.bag().runErr <- noSpace },
+			Result{Bags: 2, Failed: 1, Received: 4, Written: 1, Dropped: 3},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,7 +112,7 @@ func TestStorageFailureEndsTheBagOnly(t *testing.T) {
 				require.ErrorIs(t, h.Stop(), noSpace)
 				require.True(t, h.bag().isSealed())
 				require.Equal(t, 1, h.logged("bag has failed"))
-				require.Equal(t, "dropped=2 lost=0", h.bag().custom["rosbagd.lost./a"])
+				require.Equal(t, fmt.Sprintf("dropped=%d lost=0", c.result.Dropped), h.bag().custom["rosbagd.lost./a"])
 
 				require.NoError(t, h.Record("next"))
 				synctest.Wait()

@@ -321,6 +321,7 @@ func (r *recording) stop() {
 
 // seal runs after the last message, on the writing goroutine.
 func (r *recording) seal() {
+	r.settle()
 	stats := r.table.stats()
 	for _, t := range stats {
 		if t.Dropped > 0 || t.Lost > 0 {
@@ -331,8 +332,26 @@ func (r *recording) seal() {
 	r.sealing.Store(true)
 	if err := r.bag.Seal(); err != nil {
 		r.fail(err)
+		r.settle()
 	} else {
 		r.ended(last)
 	}
-	reportLosses(r.log, r.uri, stats)
+	reportLosses(r.log, r.uri, r.table.stats(), r.err() != nil)
+}
+
+// settle corrects the counts of a bag that has failed: what was given to it and is not in its files was lost here.
+func (r *recording) settle() {
+	if r.err() == nil {
+		return
+	}
+	counts := r.bag.Counts()
+	for _, tp := range r.table.all() {
+		if !tp.inBag || int(tp.id) >= len(counts) {
+			continue
+		}
+		if written := tp.counters.written.Load(); written > counts[tp.id] {
+			tp.counters.dropped.Add(written - counts[tp.id])
+			tp.counters.written.Store(counts[tp.id])
+		}
+	}
 }

@@ -68,7 +68,7 @@ func lossKey(topic string) string { return "rosbagd.lost." + topic }
 func lossText(t TopicStats) string { return fmt.Sprintf("dropped=%d lost=%d", t.Dropped, t.Lost) }
 
 // reportLosses is the last word about a bag: a line per topic that is not whole, then the totals.
-func reportLosses(log *zap.Logger, uri string, topics []TopicStats) {
+func reportLosses(log *zap.Logger, uri string, topics []TopicStats, failed bool) {
 	var total Result
 	total.add(topics)
 	for _, t := range topics {
@@ -80,7 +80,11 @@ func reportLosses(log *zap.Logger, uri string, topics []TopicStats) {
 			log.Debug("losses in transport are not known: no sequence numbers", zap.String("topic", t.Topic))
 		}
 	}
-	log.Info("bag is complete", zap.String("bag", uri), zap.Int("topics", len(topics)),
+	verdict := "bag is complete"
+	if failed {
+		verdict = "bag ends where it failed"
+	}
+	log.Info(verdict, zap.String("bag", uri), zap.Int("topics", len(topics)),
 		zap.Uint64("received", total.Received), zap.Uint64("written", total.Written),
 		zap.Uint64("dropped", total.Dropped), zap.Uint64("lost", total.Lost))
 }

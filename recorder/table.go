@@ -3,6 +3,7 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -102,11 +103,16 @@ func (t *table) add(tp *topic) {
 	t.topics = append(t.topics, tp)
 }
 
-func (t *table) stats() []TopicStats {
+func (t *table) all() []*topic {
 	t.topicsMu.Lock()
 	defer t.topicsMu.Unlock()
-	stats := make([]TopicStats, len(t.topics))
-	for i, tp := range t.topics {
+	return slices.Clone(t.topics)
+}
+
+func (t *table) stats() []TopicStats {
+	topics := t.all()
+	stats := make([]TopicStats, len(topics))
+	for i, tp := range topics {
 		stats[i] = tp.counters.stats(tp.name, tp.typ)
 	}
 	return stats

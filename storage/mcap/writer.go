@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -290,6 +291,10 @@ func (w *Writer) writeChunk() error {
 
 // fail makes the error final and cuts the file back to where it was whole.
 func (w *Writer) fail(offset int64, err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err // the path is said once
+	}
 	w.failed = fmt.Errorf("write %s: %w", w.path, err)
 	if cutErr := w.sink.cutBack(offset); cutErr != nil {
 		w.failed = errors.Join(w.failed, fmt.Errorf("cut torn end off: %w", cutErr))
