@@ -18,7 +18,7 @@ func copyStruct(to, from reflect.Value) {
 		switch {
 		case target.Kind() == reflect.Struct && source.Kind() == reflect.Struct:
 			copyStruct(target, source)
-		case source.Type().ConvertibleTo(target.Type()):
+		case source.Kind() == target.Kind() && source.Type().ConvertibleTo(target.Type()):
 			target.Set(source.Convert(target.Type()))
 		}
 	}

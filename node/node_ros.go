@@ -16,7 +16,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -24,8 +26,8 @@ import (
 	"github.com/tiiuae/rclgo/pkg/rclgo"
 )
 
-// defaultPrefix is the ament prefix that the program was built on; set by the linker. It makes the binary run from
-// any directory without a sourced set-up.
+// defaultPrefix is the list of ament prefixes that the program was built on, in the form of AMENT_PREFIX_PATH; set by
+// the linker. It makes the binary run from any directory without a sourced set-up.
 var defaultPrefix string
 
 // Options says what node to open.
@@ -112,13 +114,19 @@ func unexportedPointer(owner any, field string) unsafe.Pointer {
 
 // usePrefix lets ROS find its packages when nothing was sourced but the prefix of the build is still there.
 func usePrefix() error {
-	if os.Getenv("AMENT_PREFIX_PATH") != "" || defaultPrefix == "" {
+	if os.Getenv("AMENT_PREFIX_PATH") != "" {
 		return nil
 	}
-	if _, err := os.Stat(defaultPrefix); err != nil {
-		return nil //nolint:nilerr // a moved binary works on a sourced ROS; what is missing is named by whoever needs it
+	var there []string
+	for _, prefix := range filepath.SplitList(defaultPrefix) {
+		if _, err := os.Stat(prefix); err == nil {
+			there = append(there, prefix)
+		}
 	}
-	if err := os.Setenv("AMENT_PREFIX_PATH", defaultPrefix); err != nil {
+	if len(there) == 0 {
+		return nil // a moved binary works on a sourced ROS; what is missing is named by whoever needs it
+	}
+	if err := os.Setenv("AMENT_PREFIX_PATH", strings.Join(there, string(filepath.ListSeparator))); err != nil {
 		return fmt.Errorf("set AMENT_PREFIX_PATH: %w", err)
 	}
 	return nil
