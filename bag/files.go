@@ -41,13 +41,13 @@ func syncDirectory(path string) error {
 // makeDirectory creates the bag directory, which must not exist, with its parents.
 func makeDirectory(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("create bag: %w", err)
+		return err
 	}
 	if err := os.Mkdir(path, 0o777); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return fmt.Errorf("create %s: %w", path, ErrExists)
+			return fmt.Errorf("%s: %w", path, ErrExists)
 		}
-		return fmt.Errorf("create bag: %w", err)
+		return err
 	}
 	return syncDirectory(filepath.Dir(path))
 }

@@ -94,7 +94,7 @@ func Create(directory string, options WriterOptions) (*Writer, error) {
 		return nil, fmt.Errorf("create bag: %w", err)
 	}
 	if err := makeDirectory(directory); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create bag: %w", err)
 	}
 	w := &Writer{
 		directory: directory, format: format, options: options, log: options.Logger,

@@ -242,6 +242,7 @@ func (d *discovery) addClass(w *watched, profile qos.Profile) error {
 	}
 	id, err := d.table.subscribe(w.topic, profile, func() {
 		if first {
+			d.define(&w.meta)
 			d.table.add(w.topic)
 			d.rec.addTopic(w.topic, w.described())
 		}
@@ -273,7 +274,7 @@ func (d *discovery) warnOnce(key, message string, fields ...zap.Field) {
 	}
 }
 
-// describe is what the bag keeps of a topic, without its offers.
+// describe is what the bag keeps of a topic, without its offers and its definition.
 func (d *discovery) describe(name, typ string, publishers []node.Endpoint) storage.Topic {
 	hash, agreed := commonHash(publishers)
 	if !agreed {
@@ -281,16 +282,21 @@ func (d *discovery) describe(name, typ string, publishers []node.Endpoint) stora
 			zap.String("topic", name))
 	}
 	meta := storage.Topic{Name: name, Type: typ, SerializationFormat: d.opts.SerializationFormat, TypeHash: hash}
+	return meta
+}
+
+// define finds the definition of a topic's type. It is asked for once the type is known to be installed.
+func (d *discovery) define(meta *storage.Topic) {
 	if d.env.Definitions == nil {
-		return meta
+		return
 	}
-	definition, err := d.env.Definitions.Definition(typ)
+	definition, err := d.env.Definitions.Definition(meta.Type)
 	if err != nil {
-		d.warnOnce("definition of "+typ, "definition of a type was not found, it is recorded without", zap.String("type", typ), zap.Error(err))
-		return meta
+		d.warnOnce("definition of "+meta.Type, "definition of a type was not found, it is recorded without",
+			zap.String("type", meta.Type), zap.Error(err))
+		return
 	}
 	meta.Definition = definition
-	return meta
 }
 
 // refreshOffers brings subscriptions and recorded offers in step with the publishers of today.

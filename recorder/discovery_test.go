@@ -365,7 +365,7 @@ func BenchmarkHotPath(b *testing.B) {
 			}
 		}
 		copy(scratch, messages)
-		rec.accept(node.NewBatch(scratch, batchSize*100, nil), false)
+		rec.accept(node.NewBatch(scratch, batchSize*100, nil), nil)
 		it, err := rec.cache.pop(b.Context())
 		require.NoError(b, err)
 		rec.writeBatch(it.batch)

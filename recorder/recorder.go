@@ -39,7 +39,7 @@ type Recorder struct {
 	env  Environment
 	log  *zap.Logger
 
-	paused  atomic.Bool
+	paused  pauses
 	current atomic.Pointer[recording] // nil while idle
 
 	// commands orders what changes between idle and recording. It is held for as long as a bag takes to be sealed.
@@ -141,7 +141,7 @@ func (r *Recorder) take(ctx context.Context, sweeps *sweeps) error {
 			batch.Release()
 			continue
 		}
-		rec.accept(batch, r.paused.Load())
+		rec.accept(batch, r.paused.history.Load())
 	}
 }
 
@@ -175,7 +175,7 @@ func (r *Recorder) record(ctx context.Context, uri string) error {
 	}
 	watching, endWatch := context.WithCancel(life.ctx)
 	rec.endWatch = endWatch
-	r.paused.Store(r.opts.StartPaused)
+	r.paused.reset(r.opts.StartPaused)
 	r.current.Store(rec)
 	life.group.Go(func() error { return rec.run(life.ctx) })
 	life.group.Go(func() error { return rec.watch(watching) })
@@ -204,7 +204,7 @@ func (r *Recorder) create(uri string) (Bag, string, error) {
 			return made, name, nil
 		}
 		if !errors.Is(err, bag.ErrExists) || n > maxRenames {
-			return nil, "", fmt.Errorf("create bag: %w", err)
+			return nil, "", err
 		}
 		next := fmt.Sprintf("%s(%d)", uri, n)
 		r.log.Warn("bag directory exists already, trying another name", zap.String("bag", name), zap.String("next", next))
@@ -257,18 +257,18 @@ func (r *Recorder) stopCurrent() error {
 
 // Pause drops what comes from now on; subscriptions and discovery go on.
 func (r *Recorder) Pause() {
-	r.paused.Store(true)
+	r.paused.set(time.Now().UnixNano(), true)
 	r.log.Info("Pausing recording.")
 }
 
 // Resume ends a pause.
 func (r *Recorder) Resume() {
-	r.paused.Store(false)
+	r.paused.set(time.Now().UnixNano(), false)
 	r.log.Info("Resuming recording.")
 }
 
 // IsPaused tells the state of pause.
-func (r *Recorder) IsPaused() bool { return r.paused.Load() }
+func (r *Recorder) IsPaused() bool { return r.paused.now() }
 
 // IsRecording says whether there is a bag, paused and failed ones included.
 func (r *Recorder) IsRecording() bool { return r.current.Load() != nil }

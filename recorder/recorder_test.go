@@ -148,16 +148,25 @@ func TestPause(t *testing.T) {
 		h := recordA(t, Options{StartPaused: true})
 		id := h.sub.ids("/a")[0]
 		require.True(t, h.IsPaused())
-		h.sub.give(message(id, 1, 1))
+		// arriving is a message that is received now; it may come out of the middleware later.
+		arriving := func(seq uint64) node.Message {
+			pass(time.Millisecond)
+			m := message(id, 1, seq)
+			m.ReceivedNanos = time.Now().UnixNano()
+			pass(time.Millisecond)
+			return m
+		}
+		h.sub.give(arriving(1))
 		h.Resume()
-		h.sub.give(message(id, 1, 2))
+		before := arriving(2)
 		h.Pause()
-		h.sub.give(message(id, 1, 3))
+		within := arriving(3)
+		h.sub.give(before, within)
 		h.graph.set("/b", stringType, volatilePublisher(2))
 		synctest.Wait()
 		require.Len(t, h.sub.ids("/b"), 1, "discovery goes on")
 		h.Resume()
-		h.sub.give(message(id, 1, 4))
+		h.sub.give(arriving(4))
 		require.NoError(t, h.shutdown())
 		require.Equal(t, []string{"2", "4"}, h.bag().payloads("/a"))
 		require.Equal(t, Result{Bags: 1, Received: 2, Written: 2}, h.Result(), "what comes in a pause is not lost")

@@ -58,15 +58,15 @@ func newRecording(uri string, bag Bag, opts Options, env Environment) *recording
 }
 
 // accept takes a batch over. It never blocks for long, so that the middleware is emptied in time.
-func (r *recording) accept(b *node.Batch, paused bool) {
+func (r *recording) accept(b *node.Batch, paused *pauseHistory) {
 	r.takeMu.Lock()
 	defer r.takeMu.Unlock()
 	if r.closed {
 		b.Release()
 		return
 	}
-	r.sift(b)
-	if paused || len(b.Messages) == 0 {
+	r.sift(b, paused)
+	if len(b.Messages) == 0 {
 		b.Release()
 		return
 	}
@@ -77,9 +77,9 @@ func (r *recording) accept(b *node.Batch, paused bool) {
 	r.cache.push(b)
 }
 
-// sift removes messages that came twice or belong to no topic of this bag, counts gaps, and leaves the topics of the
-// others in r.found. Paused or not, sequence numbers are followed: what comes in a pause is not lost.
-func (r *recording) sift(b *node.Batch) {
+// sift removes messages that came twice, in a pause, or belong to no topic of this bag, counts gaps, and leaves the
+// topics of the others in r.found. Paused or not, sequence numbers are followed: what comes in a pause is not lost.
+func (r *recording) sift(b *node.Batch, paused *pauseHistory) {
 	r.found = r.found[:0]
 	kept := b.Messages[:0]
 	var last node.SubscriptionID
@@ -99,7 +99,7 @@ func (r *recording) sift(b *node.Batch) {
 		if tp.streams.unnumbered && !tp.counters.unknown.Load() {
 			tp.counters.unknown.Store(true)
 		}
-		if !fresh {
+		if !fresh || paused.at(m.ReceivedNanos) {
 			continue
 		}
 		r.found = append(r.found, tp)

@@ -78,13 +78,22 @@ func decode(node *yaml.Node, depth int) ([]Profile, error) {
 	}
 }
 
+// target follows an alias to what it stands for: writers like PyYAML use them for what is the same twice.
+func target(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode && node.Alias != nil {
+		return node.Alias // an anchor is never an alias itself
+	}
+	return node
+}
+
 func decodeProfile(node *yaml.Node) (Profile, error) {
 	var p Profile
+	node = target(node)
 	if node.Kind != yaml.MappingNode {
 		return p, fmt.Errorf("parse offered qos profiles: line %d: a profile is a map", node.Line)
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		value := node.Content[i+1]
+		value := target(node.Content[i+1])
 		var err error
 		switch node.Content[i].Value {
 		case "history":
@@ -128,7 +137,7 @@ func decodeDuration(node *yaml.Node) (time.Duration, error) {
 	}
 	var sec, nsec uint64
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		value := node.Content[i+1]
+		value := target(node.Content[i+1])
 		n, err := strconv.ParseUint(value.Value, 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("parse offered qos profiles: line %d: parse duration %q: %w", value.Line, value.Value, err)

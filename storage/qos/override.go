@@ -89,12 +89,12 @@ func ParseOverrides(path string, data []byte) (map[string]Override, error) {
 	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
 		return overrides, nil
 	}
-	root := document.Content[0]
+	root := target(document.Content[0])
 	if root.Kind != yaml.MappingNode {
 		return nil, &OverrideError{Path: path, Line: root.Line, Err: ErrOverrideTopic}
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		name, value := root.Content[i], root.Content[i+1]
+		name, value := root.Content[i], target(root.Content[i+1])
 		_, twice := overrides[name.Value]
 		if twice || !strings.HasPrefix(name.Value, "/") || value.Kind != yaml.MappingNode {
 			return nil, &OverrideError{Path: path, Line: name.Line, Topic: name.Value, Err: ErrOverrideTopic}
@@ -112,7 +112,7 @@ func ParseOverrides(path string, data []byte) (map[string]Override, error) {
 func parseOverride(node *yaml.Node) (Override, *OverrideError) {
 	var o Override
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
+		key, value := node.Content[i], target(node.Content[i+1])
 		var err error
 		switch key.Value {
 		case "history":
@@ -182,7 +182,7 @@ func strictDuration(node *yaml.Node) (*time.Duration, error) {
 	}
 	parts := map[string]uint64{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, text := node.Content[i].Value, node.Content[i+1].Value
+		key, text := node.Content[i].Value, target(node.Content[i+1]).Value
 		if key != "sec" && key != "nsec" {
 			return nil, fmt.Errorf("%w %q in a duration", ErrOverrideKey, key)
 		}

@@ -208,3 +208,20 @@ func FuzzOverrides(f *testing.F) {
 		}
 	})
 }
+
+// PyYAML writes what is the same twice as an anchor and aliases.
+func TestAliasesStandForWhatTheyName(t *testing.T) {
+	profiles, err := qos.DecodeText(`
+- &one {history: keep_last, depth: 3, deadline: &long {sec: 2, nsec: &nothing 0}, lifespan: *long}
+- *one
+`)
+	require.NoError(t, err)
+	require.Len(t, profiles, 2)
+	require.Equal(t, profiles[0], profiles[1])
+	require.Equal(t, 2*time.Second, profiles[0].Lifespan)
+
+	overrides, err := qos.ParseOverrides("f.yaml", []byte("/a: &a {depth: &d 4, deadline: {sec: *d, nsec: 0}}\n/b: *a\n"))
+	require.NoError(t, err)
+	require.Equal(t, overrides["/a"], overrides["/b"])
+	require.Equal(t, 4*time.Second, *overrides["/b"].Deadline)
+}
