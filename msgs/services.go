@@ -72,21 +72,53 @@ func service[Request any](name string) Service {
 	return Service{Name: name, NewRequest: func() any { return new(Request) }}
 }
 
-// The service types of rosbag2_interfaces.
-func Burst() Service              { return service[BurstRequest]("Burst") }
-func GetRate() Service            { return service[Empty]("GetRate") }
+// Burst publishes a number of messages at once, while paused.
+func Burst() Service { return service[BurstRequest]("Burst") }
+
+// GetRate asks for the rate of playing.
+func GetRate() Service { return service[Empty]("GetRate") }
+
+// IsDiscoveryRunning asks whether new topics are looked for.
 func IsDiscoveryRunning() Service { return service[Empty]("IsDiscoveryRunning") }
-func IsPaused() Service           { return service[Empty]("IsPaused") }
-func Pause() Service              { return service[Empty]("Pause") }
-func Play() Service               { return service[PlayRequest]("Play") }
-func PlayNext() Service           { return service[Empty]("PlayNext") }
-func Record() Service             { return service[RecordRequest]("Record") }
-func Resume() Service             { return service[ResumeRequest]("Resume") }
-func Seek() Service               { return service[SeekRequest]("Seek") }
-func SetRate() Service            { return service[SetRateRequest]("SetRate") }
-func Snapshot() Service           { return service[Empty]("Snapshot") }
-func SplitBagfile() Service       { return service[SplitBagfileRequest]("SplitBagfile") }
-func StartDiscovery() Service     { return service[Empty]("StartDiscovery") }
-func Stop() Service               { return service[Empty]("Stop") }
-func StopDiscovery() Service      { return service[Empty]("StopDiscovery") }
-func TogglePaused() Service       { return service[Empty]("TogglePaused") }
+
+// IsPaused asks whether playing or recording is paused.
+func IsPaused() Service { return service[Empty]("IsPaused") }
+
+// Pause pauses playing or recording.
+func Pause() Service { return service[Empty]("Pause") }
+
+// Play begins to play.
+func Play() Service { return service[PlayRequest]("Play") }
+
+// PlayNext publishes one message, while paused.
+func PlayNext() Service { return service[Empty]("PlayNext") }
+
+// Record begins a bag.
+func Record() Service { return service[RecordRequest]("Record") }
+
+// Resume ends a pause.
+func Resume() Service { return service[ResumeRequest]("Resume") }
+
+// Seek goes on playing at another time.
+func Seek() Service { return service[SeekRequest]("Seek") }
+
+// SetRate changes the rate of playing.
+func SetRate() Service { return service[SetRateRequest]("SetRate") }
+
+// Snapshot writes what the snapshot buffer holds.
+func Snapshot() Service { return service[Empty]("Snapshot") }
+
+// SplitBagfile goes on recording in a new file.
+func SplitBagfile() Service { return service[SplitBagfileRequest]("SplitBagfile") }
+
+// StartDiscovery looks for new topics again.
+func StartDiscovery() Service { return service[Empty]("StartDiscovery") }
+
+// Stop ends playing or recording.
+func Stop() Service { return service[Empty]("Stop") }
+
+// StopDiscovery looks for no more new topics.
+func StopDiscovery() Service { return service[Empty]("StopDiscovery") }
+
+// TogglePaused pauses or resumes playing.
+func TogglePaused() Service { return service[Empty]("TogglePaused") }

@@ -17,7 +17,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer n.Close() //nolint:errcheck // an example
+	defer n.Close()
 	if _, err := n.Subscribe("/chatter", "std_msgs/msg/String", qos.Default()); err != nil {
 		log.Print(err)
 		return

@@ -170,7 +170,7 @@ func (m *model) obey(s *stage, o order) error {
 		m.playing = false
 	}
 	if !errors.Is(got, want) {
-		return fmt.Errorf("answered %v, not %v", got, want)
+		return fmt.Errorf("answered %w, not %w", got, want)
 	}
 	m.settle()
 	return m.compare(s)

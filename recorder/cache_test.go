@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -59,7 +60,7 @@ func TestCacheAgainstModel(t *testing.T) {
 				it, err := c.pop(ctx)
 				if len(queue) == 0 {
 					require.Error(t, err)
-					require.Equal(t, closed, err == errDrained)
+					require.Equal(t, closed, errors.Is(err, errDrained))
 					return
 				}
 				require.NoError(t, err)

@@ -87,10 +87,12 @@ func (r *Recorder) work(ctx context.Context) error {
 	}
 }
 
+var errRecordLater = errors.New("recording at a later time is not possible")
+
 func (r *Recorder) serveRecord(request any) error {
 	record := request.(*msgs.RecordRequest)
 	if record.StartTime.Nanos() > time.Now().UnixNano() {
-		return errors.New("A recording can not begin at a later time.") //nolint:staticcheck // a sentence for the caller
+		return errRecordLater
 	}
 	return r.Record(record.Uri)
 }
@@ -148,6 +150,7 @@ func code(err error) *msgs.CodeResponse {
 	}{
 		{ErrAlreadyRecording, "Called record(uri) while already in recording."},
 		{ErrNotRecording, "Recorder is not currently recording."},
+		{errRecordLater, "Only an immediate recording is possible."},
 		{ErrAlreadyStopped, "Recorder is already stopped."},
 		{ErrDiscoveryRunning, "Discovery is already running."},
 		{ErrDiscoveryStopped, "Discovery is not running."},

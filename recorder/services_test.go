@@ -57,7 +57,7 @@ func TestServices(t *testing.T) {
 			},
 			"record later": {
 				"~/record", func(r any) { r.(*msgs.RecordRequest).StartTime.Sec = later },
-				refused(1, "A recording can not begin at a later time."), refused(1, "A recording can not begin at a later time."),
+				refused(1, "Only an immediate recording is possible."), refused(1, "Only an immediate recording is possible."),
 			},
 			"stop":               {"~/stop", nil, refused(1, "Recorder is already stopped."), done},
 			"pause":              {"~/pause", nil, &msgs.Empty{}, &msgs.Empty{}},

@@ -20,6 +20,11 @@ func newInfoCommand() *cobra.Command {
 		Short: "Print what is in a bag (a directory or a single file)",
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			switch options.Sort {
+			case bag.SortName, bag.SortType, bag.SortCount:
+			default:
+				return usagef("--sort %q: choose one of name, type, count", options.Sort)
+			}
 			reader, err := bag.Open(args[0], bag.ReaderOptions{StorageID: storageID})
 			if err != nil {
 				return bagError(err)

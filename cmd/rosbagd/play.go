@@ -3,9 +3,11 @@ package main
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rosbagd/clock"
 	"rosbagd/player"
@@ -116,14 +118,18 @@ func (c *playCall) register(cmd *cobra.Command, nodeName string, rosArgs []strin
 	flags.StringVar(&c.order, "message-order", "received", "play by the time messages were received or sent")
 	flags.StringVar(&c.latched, "latched", "start", "play transient_local messages from before the start offset first: start, seek (also after seeks) or off")
 	flags.BoolVar(&c.noKeyboard, "disable-keyboard-controls", false, "do not obey keys")
-	cmd.MarkFlagsMutuallyExclusive("clock", "clock-topics", "clock-topics-all")
-	cmd.MarkFlagsMutuallyExclusive("playback-until-sec", "playback-until-nsec")
 	c.node.register(cmd, nodeName, rosArgs)
 }
 
 // check refuses what can not work and turns flags into options.
 func (c *playCall) check(cmd *cobra.Command) error {
 	flags := cmd.Flags()
+	if err := onlyOne(flags, "clock", "clock-topics", "clock-topics-all"); err != nil {
+		return err
+	}
+	if err := onlyOne(flags, "playback-until-sec", "playback-until-nsec"); err != nil {
+		return err
+	}
 	switch {
 	case !(c.rate > 0) || math.IsInf(c.rate, 0):
 		return usagef("--rate %v: is not in the valid range (> 0.0)", c.rate)
@@ -156,6 +162,20 @@ func (c *playCall) check(cmd *cobra.Command) error {
 	}
 	c.options.Latched, err = parseLatched(c.latched)
 	return err
+}
+
+// onlyOne refuses flags that exclude each other.
+func onlyOne(flags *pflag.FlagSet, names ...string) error {
+	var given []string
+	for _, name := range names {
+		if flags.Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) > 1 {
+		return usagef("%s: only one of them can be given", strings.Join(given, ", "))
+	}
+	return nil
 }
 
 const (

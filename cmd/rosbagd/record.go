@@ -40,30 +40,6 @@ type recordCall struct {
 	custom    map[string]string
 }
 
-// nodeFlags are the flags of every verb that becomes a node.
-type nodeFlags struct {
-	name     string
-	logLevel string
-	rosArgs  []string
-}
-
-func (f *nodeFlags) register(cmd *cobra.Command, defaultName string, rosArgs []string) {
-	f.rosArgs = rosArgs
-	cmd.Flags().StringVar(&f.name, "node-name", defaultName, "name of the node")
-	cmd.Flags().StringVar(&f.logLevel, "log-level", "", "debug, info, warn, error or fatal (default info)")
-}
-
-// arguments are the ROS arguments with the log level among them.
-func (f *nodeFlags) arguments() ([]string, error) {
-	switch f.logLevel {
-	case "":
-		return f.rosArgs, nil
-	case "debug", "info", "warn", "error", "fatal":
-		return append([]string{"--log-level", f.logLevel}, f.rosArgs...), nil
-	}
-	return nil, usagef("--log-level %q: choose one of debug, info, warn, error, fatal", f.logLevel)
-}
-
 func newRecordCommand(rosArgs []string) *cobra.Command {
 	call := &recordCall{}
 	cmd := &cobra.Command{

@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"rosbagd/bag"
 	"rosbagd/msgs"
 	"rosbagd/msgs/definition"
 	"rosbagd/node"
 	"rosbagd/recorder"
-	"rosbagd/storage/qos"
 )
 
 // runRecord records one bag.
@@ -46,19 +44,6 @@ func runRecording(ctx context.Context, call *recordCall, mode func(*recorder.Opt
 	return result, errors.Join(err, n.Close())
 }
 
-func openNode(flags *nodeFlags) (*node.Node, error) {
-	rosArgs, err := flags.arguments()
-	if err != nil {
-		return nil, err
-	}
-	n, err := node.Open(node.Options{Name: flags.name, ROSArgs: rosArgs})
-	var argument *node.ArgumentError
-	if errors.As(err, &argument) {
-		return nil, &usageError{err}
-	}
-	return n, err
-}
-
 func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*recorder.Options)) (recorder.Result, error) {
 	log := n.Logger()
 	splits, err := n.CreateEventPublisher("events/write_split", "rosbag2_interfaces/msg/WriteSplitEvent", eventProfile())
@@ -81,25 +66,6 @@ func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*re
 	return r.Result(), err
 }
 
-// runWithServices runs work until it ends and serves the node's services for exactly as long.
-func runWithServices(ctx context.Context, serve, work func(context.Context) error) error {
-	group, groupCtx := errgroup.WithContext(context.WithoutCancel(ctx))
-	serving, stopServing := context.WithCancel(groupCtx)
-	defer stopServing()
-	// A failure of the node ends the work in order, and an end that the user asks for does not end the node first.
-	working, stopWorking := context.WithCancel(ctx)
-	defer stopWorking()
-	group.Go(func() error {
-		defer stopWorking()
-		return serve(serving)
-	})
-	group.Go(func() error {
-		defer stopServing()
-		return work(working)
-	})
-	return group.Wait()
-}
-
 func (c *recordCall) recorderOptions(n *node.Node) recorder.Options {
 	topics := make([]string, 0, len(c.topics))
 	for _, topic := range c.topics {
@@ -114,13 +80,6 @@ func (c *recordCall) recorderOptions(n *node.Node) recorder.Options {
 			AllTopics: c.all || c.allTopics, AllServices: c.all || c.allServices, AllActions: c.all || c.allActions,
 		},
 	}
-}
-
-// eventProfile is the QoS of events/write_split and events/read_split in rosbag2.
-func eventProfile() qos.Profile {
-	p := qos.Default()
-	p.Depth = 1
-	return p
 }
 
 type writeSplitEvents struct{ publisher *node.EventPublisher }

@@ -55,7 +55,7 @@ func (r *Reader) decompress(head chunkHead, stored []byte) ([]byte, error) {
 			return nil, fmt.Errorf("decompress chunk: %w", err)
 		}
 		// Only at its end does the decoder give its large buffers back for the next chunk.
-		if n, err := decoder.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		if n, err := decoder.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 			return nil, errors.Join(errChunkSize, err)
 		}
 		return records, nil

@@ -67,10 +67,9 @@ func readSummary(src source) (*contents, error) {
 type summary struct {
 	source
 	*contents
-	start          int64
-	statistics     *mcaplib.Statistics
-	metadataAt     []*mcaplib.MetadataIndex
-	lastChunkStart int64
+	start      int64
+	statistics *mcaplib.Statistics
+	metadataAt []*mcaplib.MetadataIndex
 }
 
 func (s *summary) take(rec record, body []byte) error {

@@ -1,0 +1,63 @@
+//go:build ros
+
+package main
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"rosbagd/node"
+	"rosbagd/storage/qos"
+)
+
+// arguments are the ROS arguments with the log level among them.
+func (f *nodeFlags) arguments() ([]string, error) {
+	switch f.logLevel {
+	case "":
+		return f.rosArgs, nil
+	case "debug", "info", "warn", "error", "fatal":
+		return append([]string{"--log-level", f.logLevel}, f.rosArgs...), nil
+	}
+	return nil, usagef("--log-level %q: choose one of debug, info, warn, error, fatal", f.logLevel)
+}
+
+func openNode(flags *nodeFlags) (*node.Node, error) {
+	rosArgs, err := flags.arguments()
+	if err != nil {
+		return nil, err
+	}
+	n, err := node.Open(node.Options{Name: flags.name, ROSArgs: rosArgs})
+	var argument *node.ArgumentError
+	if errors.As(err, &argument) {
+		return nil, &usageError{err}
+	}
+	return n, err
+}
+
+// runWithServices runs work until it ends and serves the node's services for exactly as long.
+func runWithServices(ctx context.Context, serve, work func(context.Context) error) error {
+	group, groupCtx := errgroup.WithContext(context.WithoutCancel(ctx))
+	serving, stopServing := context.WithCancel(groupCtx)
+	defer stopServing()
+	// A failure of the node ends the work in order, and an end that the user asks for does not end the node first.
+	working, stopWorking := context.WithCancel(ctx)
+	defer stopWorking()
+	group.Go(func() error {
+		defer stopWorking()
+		return serve(serving)
+	})
+	group.Go(func() error {
+		defer stopServing()
+		return work(working)
+	})
+	return group.Wait()
+}
+
+// eventProfile is the QoS of events/write_split and events/read_split in rosbag2.
+func eventProfile() qos.Profile {
+	p := qos.Default()
+	p.Depth = 1
+	return p
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const rosbag2Bag = "../../bag/testdata/rosbag2/mcap_plain"
+
+// Every call here ends before a node would be opened, so the results are the same with and without ROS.
+func TestWrongCallsAreOneLineAndChangeNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	taken := filepath.Join(dir, "taken")
+	require.NoError(t, os.Mkdir(taken, 0o700))
+	text := file("notes.txt", "hello")
+	empty := file("empty.mcap", "")
+	yaml := file("qos.yaml", "/a:\n  depth: many\n")
+	out := filepath.Join(dir, "out")
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"unknown verb":        {[]string{"rekord"}, exitUsage, "unknown command"},
+		"unknown flag":        {[]string{"play", "x", "--speed", "2"}, exitUsage, "unknown flag: --speed"},
+		"no bag given":        {[]string{"play"}, exitUsage, "accepts 1 arg"},
+		"rate of nothing":     {[]string{"play", "x", "-r", "0"}, exitUsage, "valid range (> 0.0)"},
+		"rate not a number":   {[]string{"play", "x", "-r", "nan"}, exitUsage, "valid range (> 0.0)"},
+		"rate without end":    {[]string{"play", "x", "-r", "inf"}, exitUsage, "valid range (> 0.0)"},
+		"rate a word":         {[]string{"play", "x", "-r", "fast"}, exitUsage, "invalid argument \"fast\""},
+		"clock backwards":     {[]string{"play", "x", "--clock", "-1"}, exitUsage, "-1"},
+		"two clocks":          {[]string{"play", "x", "--clock", "--clock-topics-all"}, exitUsage, "only one of them"},
+		"offset negative":     {[]string{"play", "x", "--start-offset", "-1"}, exitUsage, "less than zero"},
+		"order unknown":       {[]string{"play", "x", "--message-order", "random"}, exitUsage, "received, sent"},
+		"latched unknown":     {[]string{"play", "x", "--latched", "maybe"}, exitUsage, "start, seek, off"},
+		"overrides not there": {[]string{"play", "x", "--qos-profile-overrides-path", "/nowhere.yaml"}, exitFailed, "no such file"},
+		"overrides malformed": {[]string{"play", "x", "--qos-profile-overrides-path", yaml}, exitFailed, "qos.yaml:2: topic /a: key depth"},
+		"nothing to record":   {[]string{"record", "-o", out}, exitUsage, "--all"},
+		"a path as topic":     {[]string{"record", "-o", out, "./run1"}, exitUsage, "only letters"},
+		"output exists":       {[]string{"record", "-a", "-o", taken}, exitFailed, "already exists"},
+		"storage unknown":     {[]string{"record", "-a", "-o", out, "-s", "tape"}, exitUsage, "unknown storage id"},
+		"storage not written": {[]string{"record", "-a", "-o", out, "-s", "sqlite3"}, exitUsage, "writes mcap only"},
+		"preset unknown":      {[]string{"record", "-a", "-o", out, "--storage-preset-profile", "best"}, exitUsage, "preset"},
+		"cache negative":      {[]string{"record", "-a", "-o", out, "--max-cache-size", "-1"}, exitUsage, "negative"},
+		"custom data":         {[]string{"record", "-a", "-o", out, "--custom-data", "x"}, exitUsage, "KEY=VALUE"},
+		"info of nothing":     {[]string{"info", filepath.Join(dir, "nothing")}, exitUsage, "does not exist!"},
+		"info of a text":      {[]string{"info", text}, exitFailed, "not a bag file"},
+		"info of no bytes":    {[]string{"info", empty}, exitFailed, "empty"},
+		"info of a directory": {[]string{"info", dir + "/taken"}, exitFailed, "could not find metadata"},
+		"info as tape":        {[]string{"info", rosbag2Bag, "-s", "tape"}, exitUsage, "unknown storage id"},
+		"info sorted oddly":   {[]string{"info", rosbag2Bag, "--sort", "age"}, exitUsage, "name, type, count"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, tc.code, run(tc.args, &stdout, &stderr), stderr.String())
+			require.Contains(t, stderr.String(), tc.want)
+			require.Equal(t, 1, strings.Count(stderr.String(), "\n"), "one line: %q", stderr.String())
+			require.Empty(t, stdout.String())
+			require.NoDirExists(t, out)
+		})
+	}
+}
+
+func TestInfoOfABagOfRosbag2(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run([]string{"info", rosbag2Bag}, &stdout, &stderr), stderr.String())
+	require.Contains(t, stdout.String(), "Storage id:        mcap\n")
+	require.Contains(t, stdout.String(), "Topic: /imu | Type: sensor_msgs/msg/Imu | Count: ")
+	require.Empty(t, stderr.String())
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"record", "--help"}, {"play", "-h"}, {"--version"}} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitOK, run(args, &stdout, &stderr), args)
+		require.Contains(t, stdout.String(), "rosbagd", args)
+		require.Empty(t, stderr.String(), args)
+	}
+}
