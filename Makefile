@@ -16,7 +16,7 @@ GO_FILES = $(shell find . -name '*.go' -not -path './.ros/*' -not -path './msgs/
 export ROS_LOCALHOST_ONLY := 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build build-files test test-files test-ros run lint bench soak clean
+.PHONY: help setup build build-files test test-files test-ros test-asan run lint lint-c bench soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -33,7 +33,7 @@ build-files: ## bin/rosbagd-files: the verbs that work on files only; needs no R
 	@mkdir -p bin
 	CGO_ENABLED=0 go build -o bin/rosbagd-files ./cmd/rosbagd
 
-test: test-files test-ros ## all tests
+test: test-files test-ros test-asan ## all tests, in 15 minutes at most
 
 test-files: build-files ## tests that need no ROS 2
 	CGO_ENABLED=0 go test $(TESTFLAGS) $(PACKAGES)
@@ -41,10 +41,18 @@ test-files: build-files ## tests that need no ROS 2
 test-ros: build ## tests with ROS 2, end to end included, under the race detector
 	@$(ROS) --test -- go test -tags ros $(RACE) -shuffle=on $(TESTFLAGS) $(PACKAGES)
 
+test-asan: ## the data plane under the address sanitizer (Go's own memory is not its business, so no leak check)
+	@$(ROS) -- sh -c 'LD_LIBRARY_PATH=$${AMENT_PREFIX_PATH%%:*}/lib:$$LD_LIBRARY_PATH ASAN_OPTIONS=detect_leaks=0 \
+	  go test -tags ros -asan -count=1 $(TESTFLAGS) ./node'
+
 run: build ## record and play a short demonstration
 	@$(ROS) --test -- bash scripts/demo.sh
 
-lint: $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy go.mod
+lint-c: ## C warnings are errors
+	@$(ROS) -- sh -c 'for file in node/*.c test/tools/*.c; do \
+	  gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only $$CGO_CFLAGS $$file || exit 1; done'
+
+lint: lint-c $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy go.mod
 	@unformatted=$$($(GOFUMPT) -l $(GO_FILES)) && if [ -n "$$unformatted" ]; then \
 	  echo "not formatted, run $(GOFUMPT) -w on:"; echo "$$unformatted"; exit 1; fi
 	@cgo=$$($(ROS) -- go list -tags ros -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | grep -vE '^rosbagd/(node$$|msgs/gen/)'); \
@@ -54,11 +62,12 @@ lint: $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy go.mod
 	@go -C scripts/rclgogen vet .
 	@go mod tidy -diff && go -C scripts/rclgogen mod tidy -diff
 
-bench: build ## benchmarks
-	@$(ROS) --test -- go test -tags ros -run '^$$' -bench . -benchmem $(TESTFLAGS) ./...
+bench: build ## figures for docs/benchmarks.md (BENCH_SECONDS and BENCH_PAIRS set their size)
+	@CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem ./clock ./storage/... ./recorder ./player ./bag
+	@$(ROS) --test -- sh -c 'exec "$$PYTHON" scripts/bench.py'
 
-soak: build ## the long tests: kill, full disk, hours of traffic (SOAK sets the time, 10m by default)
-	@SOAK=$${SOAK:-10m} $(ROS) --test -- go test -tags ros -count=1 -timeout 0 -run Soak -v $(TESTFLAGS) ./test/...
+soak: build ## the loads of the tests for longer (SOAK sets for how long, 10m by default)
+	@SOAK=$${SOAK:-10m} ROSBAGD_LOAD_SCALE=6 $(ROS) --test -- go test -tags ros -count=1 -timeout 0 -run 'Soak|NothingIsLost' -v $(TESTFLAGS) ./test/...
 
 clean: ## remove everything that was made here, downloads' caches apart
 	rm -rf .ros bin msgs/gen

@@ -1,6 +1,5 @@
 //go:build ros
 
-#define _GNU_SOURCE
 #include "dataplane.h"
 
 #include <errno.h>

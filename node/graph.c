@@ -1,6 +1,5 @@
 //go:build ros
 
-#define _GNU_SOURCE
 #include "graph.h"
 
 #include <stdbool.h>

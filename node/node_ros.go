@@ -3,7 +3,7 @@
 package node
 
 /*
-#cgo CFLAGS: -std=c11 -Wall -Wextra
+#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -Wall -Wextra
 #cgo LDFLAGS: -lrcl -lrmw -lrcutils -lrosidl_runtime_c -ldl -lpthread
 #include <stdlib.h>
 #include "dataplane.h"
@@ -46,7 +46,10 @@ type Node struct {
 	types typeSupports
 
 	flushes atomic.Uint64 // calls of Flush
-	flushed uint64        // those that Take has answered; belongs to its goroutine
+
+	// What follows belongs to the goroutine of Take.
+	flushed  uint64 // calls of Flush that were answered
+	arrivals arrivals
 
 	mu            sync.RWMutex // guards closed and what lies below; held for reading by every call into C
 	closed        bool

@@ -9,7 +9,6 @@ package node
 import "C"
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -90,7 +89,7 @@ func (n *Node) Take(ctx context.Context) (*Batch, error) {
 		failed := C.rbd_take(plane, &batch, e.buffer()) != 0
 		if batch.count > 0 {
 			// A failure is of one subscription; it comes again if it lasts, and then with nothing else to return.
-			return newCBatch(&batch), nil
+			return n.newBatch(&batch), nil
 		}
 		if failed {
 			return nil, e.err("take messages")
@@ -117,11 +116,10 @@ func (n *Node) wake() {
 	}
 }
 
-func newCBatch(batch *C.rbd_batch_t) *Batch {
+func (n *Node) newBatch(batch *C.rbd_batch_t) *Batch {
 	slice := headers.Get().(*[]Message)
 	messages := slices.Grow((*slice)[:0], int(batch.count))
 	now := time.Now().UnixNano()
-	sorted, last := true, int64(0)
 	for i := range unsafe.Slice(batch.messages, int(batch.count)) {
 		from := (*C.rbd_message_t)(unsafe.Add(unsafe.Pointer(batch.messages), uintptr(i)*unsafe.Sizeof(*batch.messages)))
 		received := int64(from.received)
@@ -132,10 +130,6 @@ func newCBatch(batch *C.rbd_batch_t) *Batch {
 		if source == 0 {
 			source = received
 		}
-		if received < last {
-			sorted = false
-		}
-		last = received
 		messages = append(messages, Message{
 			Subscription:  SubscriptionID(from.subscription),
 			ReceivedNanos: received,
@@ -145,9 +139,7 @@ func newCBatch(batch *C.rbd_batch_t) *Batch {
 			Data:          unsafe.Slice((*byte)(unsafe.Pointer(from.data)), int(from.size)),
 		})
 	}
-	if !sorted {
-		slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(a.ReceivedNanos, b.ReceivedNanos) })
-	}
+	n.arrivals.settle(messages)
 	blocks := batch.blocks
 	return NewBatch(messages, int64(batch.bytes), func() {
 		C.rbd_release(blocks)

@@ -22,6 +22,7 @@ from pathlib import Path
 if sys.version_info < (3, 10):
     sys.exit("ros_prefix: this is Python %d.%d, 3.10 to 3.13 is needed; install one and put it first in PATH"
              % sys.version_info[:2])
+sys.dont_write_bytecode = True  # the scripts leave nothing beside themselves
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from rosprefix import environment, setup  # noqa: E402
