@@ -348,7 +348,7 @@ func TestMessageOfASubscriptionInTheMaking(t *testing.T) {
 
 func BenchmarkHotPath(b *testing.B) {
 	sub := newFakeSubscriber()
-	rec := newRecording("bag", &fakeBag{}, Options{MaxCacheSize: DefaultMaxCacheSize}.withDefaults(), Environment{Subscriber: sub, Logger: zap.NewNop()})
+	rec := newRecording("bag", &fakeBag{}, newSweeps(sub), Options{MaxCacheSize: DefaultMaxCacheSize}.withDefaults(), Environment{Subscriber: sub, Logger: zap.NewNop()})
 	tp := &topic{name: "/a", inBag: true}
 	id, err := rec.table.subscribe(tp, qos.Default(), func() {})
 	require.NoError(b, err)

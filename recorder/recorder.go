@@ -163,7 +163,7 @@ func (r *Recorder) record(ctx context.Context, uri string) error {
 		return err
 	}
 	life := r.life
-	rec := newRecording(uri, made, r.opts, r.env)
+	rec := newRecording(uri, made, life.sweeps, r.opts, r.env)
 	rec.ended = func(lastFile string) { r.splitEvent(lastFile, "") }
 	rec.failed = func(err error) {
 		if r.opts.EndOnFailure {
@@ -239,7 +239,7 @@ func (r *Recorder) Stop() error {
 // stopCurrent needs commands and a current bag.
 func (r *Recorder) stopCurrent() error {
 	rec := r.current.Load()
-	r.life.sweeps.finish()
+	rec.sweeps.finish()
 	rec.stop()
 	stats := rec.table.stats()
 	r.resultMu.Lock()
@@ -280,13 +280,15 @@ func (r *Recorder) Split() error {
 	return <-result
 }
 
-// requestSplit does not wait: done is called once, from the writing goroutine or right away.
+// requestSplit waits until what was received before is on its way, but not for the new file: done is called once, from
+// the writing goroutine or right away.
 func (r *Recorder) requestSplit(done func(error)) {
 	rec := r.current.Load()
 	if rec == nil {
 		done(ErrNotRecording)
 		return
 	}
+	rec.sweeps.finish()
 	rec.split(done)
 }
 

@@ -23,6 +23,7 @@ const lossLogInterval = time.Second
 type recording struct {
 	uri    string
 	bag    Bag
+	sweeps *sweeps
 	log    *zap.Logger
 	cache  *cache
 	table  *table
@@ -47,9 +48,9 @@ type recording struct {
 	written []*topic
 }
 
-func newRecording(uri string, bag Bag, opts Options, env Environment) *recording {
+func newRecording(uri string, bag Bag, sweeps *sweeps, opts Options, env Environment) *recording {
 	r := &recording{
-		uri: uri, bag: bag, log: env.Logger, table: newTable(env.Subscriber),
+		uri: uri, bag: bag, sweeps: sweeps, log: env.Logger, table: newTable(env.Subscriber),
 		begun: make(chan struct{}), watchDone: make(chan struct{}), done: make(chan struct{}),
 	}
 	r.cache = newCache(opts.MaxCacheSize, r.countDropped)

@@ -52,6 +52,8 @@ func (r *Recorder) Serve(host ServiceHost) error {
 	return nil
 }
 
+const tooManyRequests = "Too many requests are waiting."
+
 // instantly answers on the goroutine of the caller: for what never waits.
 func instantly(answer func(request any) any) func(any, func(any)) {
 	return func(request any, reply func(any)) { reply(answer(request)) }
@@ -63,7 +65,7 @@ func (r *Recorder) slow(answer func(request any) error) func(any, func(any)) {
 		select {
 		case r.requests <- func() { reply(code(answer(request))) }:
 		default:
-			reply(&msgs.CodeResponse{ReturnCode: codeRefused, ErrorString: "Too many requests are waiting."})
+			reply(&msgs.CodeResponse{ReturnCode: codeRefused, ErrorString: tooManyRequests})
 		}
 	}
 }
@@ -118,7 +120,7 @@ func (r *Recorder) serveSplit(request any, reply func(any)) {
 		reply(&msgs.CodeResponse{ReturnCode: splitFailed, ErrorString: "Only an immediate split is possible."})
 		return
 	}
-	r.requestSplit(func(err error) {
+	answer := func(err error) {
 		switch {
 		case err == nil:
 			reply(&msgs.CodeResponse{})
@@ -130,7 +132,12 @@ func (r *Recorder) serveSplit(request any, reply func(any)) {
 		default:
 			reply(&msgs.CodeResponse{ReturnCode: splitFailed, ErrorString: err.Error()})
 		}
-	})
+	}
+	select {
+	case r.requests <- func() { r.requestSplit(answer) }:
+	default:
+		reply(&msgs.CodeResponse{ReturnCode: splitFailed, ErrorString: tooManyRequests})
+	}
 }
 
 // immediate says whether a time means now: it is zero, or past by the node's clock.
