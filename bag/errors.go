@@ -13,6 +13,8 @@ var (
 	ErrNoBag = errors.New("could not find metadata or bag files in bag directory")
 	// ErrMetadata is returned for a metadata.yaml that can not be understood.
 	ErrMetadata = errors.New("malformed metadata")
+	// ErrOtherStorage is returned by Open for a storage id that is not that of the bag.
+	ErrOtherStorage = errors.New("bag is of another storage")
 	// ErrSealed is returned by a Writer that was sealed.
 	ErrSealed = errors.New("bag is already finished")
 )

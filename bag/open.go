@@ -61,6 +61,9 @@ func (r *Reader) openDirectory() error {
 	if r.metadata, err = DecodeMetadata(path, data); err != nil {
 		return err
 	}
+	if asked := r.options.StorageID; asked != "" && r.metadata.StorageID != "" && asked != r.metadata.StorageID {
+		return fmt.Errorf("open %s as %s: %w: storage %s", r.path, asked, ErrOtherStorage, r.metadata.StorageID)
+	}
 	if r.metadata.CompressionMode == "" && r.metadata.StorageID != "" && r.options.StorageID == "" {
 		if _, err := formats.Lookup(r.metadata.StorageID); err != nil {
 			return fmt.Errorf("open bag %s: %w", r.path, err)

@@ -1,6 +1,9 @@
 package bag_test
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -122,4 +125,54 @@ func TestEmptyLastFileDoesNotCostTheOthers(t *testing.T) {
 	r := open(t, path)
 	require.Len(t, read(t, r, bag.Query{}), 464)
 	require.Contains(t, r.Notes()[0], "mcap_split_4.mcap")
+}
+
+// A file that is shorter than metadata.yaml tells is noticed, and the counts are then those of what is there.
+func TestCheckFilesNoticesWhatIsMissing(t *testing.T) {
+	whole := filepath.Join("testdata", "rosbag2", "mcap_fastwrite")
+	r, err := bag.Open(whole, bag.ReaderOptions{})
+	require.NoError(t, err)
+	before := r.Metadata()
+	r.CheckFiles()
+	require.Empty(t, r.Notes())
+	require.Equal(t, before, r.Metadata())
+	require.NoError(t, r.Close())
+
+	cut := filepath.Join(t.TempDir(), "mcap_fastwrite")
+	require.NoError(t, os.CopyFS(cut, os.DirFS(whole)))
+	file := filepath.Join(cut, "mcap_fastwrite_0.mcap")
+	stat, err := os.Stat(file)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(file, stat.Size()/2))
+	r, err = bag.Open(cut, bag.ReaderOptions{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	r.CheckFiles()
+	require.Len(t, r.Notes(), 2)
+	require.Contains(t, r.Notes()[1], fmt.Sprintf("of the %d messages that metadata.yaml tells", before.MessageCount))
+	require.Less(t, r.Metadata().MessageCount, before.MessageCount)
+	require.NotZero(t, r.Metadata().MessageCount)
+	var sum uint64
+	for _, topic := range r.Topics() {
+		sum += topic.MessageCount
+	}
+	require.Equal(t, r.Metadata().MessageCount, sum)
+	var read uint64
+	it, err := r.Messages(bag.Query{})
+	require.NoError(t, err)
+	for {
+		_, err := it.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		read++
+	}
+	require.NoError(t, it.Close())
+	require.Equal(t, sum, read)
+}
+
+func TestOpenAsAnotherStorage(t *testing.T) {
+	_, err := bag.Open(filepath.Join("testdata", "rosbag2", "mcap_plain"), bag.ReaderOptions{StorageID: "sqlite3"})
+	require.ErrorIs(t, err, bag.ErrOtherStorage)
 }

@@ -57,7 +57,7 @@ func argumentError(what string) error {
 
 // cleanRCLError drops the "at file:line" that rcl puts behind its sentences.
 func cleanRCLError(text string) string {
-	if i := strings.LastIndex(text, ", at "); i > 0 {
+	if i := strings.Index(text, ", at /"); i > 0 {
 		text = text[:i]
 	}
 	return text

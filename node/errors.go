@@ -20,6 +20,9 @@ func (e *ArgumentError) Error() string { return e.Text }
 // firstLine cuts the stack traces that rclgo puts behind its errors.
 func firstLine(err error) error {
 	text := strings.TrimSpace(err.Error())
+	if i := strings.Index(text, ", at /"); i > 0 {
+		text = text[:i] // a place in rcl's sources
+	}
 	if line, _, more := strings.Cut(text, "\n"); more {
 		return errors.New(strings.TrimSpace(line))
 	}

@@ -57,7 +57,7 @@ func (c *logCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	c.node.mu.RLock()
 	defer c.node.mu.RUnlock()
 	if c.node.closed {
-		return ErrClosed
+		return nil // zap would complain on the terminal, and there is nobody left to log for
 	}
 	return c.node.ros.Logger().Log(severity(entry.Level), line)
 }

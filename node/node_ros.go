@@ -53,6 +53,7 @@ type Node struct {
 
 	mu            sync.RWMutex // guards closed and what lies below; held for reading by every call into C
 	closed        bool
+	rosout        bool
 	plane         *C.rbd_plane_t
 	graph         *C.rbd_graph_wait_t
 	subscriptions map[SubscriptionID]*C.rbd_subscription_t
@@ -67,6 +68,9 @@ func Open(opts Options) (*Node, error) {
 		return nil, err
 	}
 	if err := usePrefix(); err != nil {
+		return nil, err
+	}
+	if err := checkLogDirectory(); err != nil {
 		return nil, err
 	}
 	args, _, err := rclgo.ParseArgs(append([]string{"--ros-args"}, opts.ROSArgs...))
@@ -103,6 +107,10 @@ func (n *Node) open(opts Options) error {
 	if C.rbd_plane_create(&n.plane, e.buffer()) != 0 {
 		return e.err("create data plane")
 	}
+	if C.rbd_rosout_open(n.handle, e.buffer()) != 0 {
+		return e.err("open node")
+	}
+	n.rosout = true
 	contextHandle := (*C.rcl_context_t)(unexportedPointer(n.context, "rcl_context_t"))
 	if C.rbd_graph_wait_create(n.handle, contextHandle, &n.graph, e.buffer()) != 0 {
 		return e.err("watch graph")
@@ -133,6 +141,25 @@ func usePrefix() error {
 		return fmt.Errorf("set AMENT_PREFIX_PATH: %w", err)
 	}
 	return nil
+}
+
+// EndLogging ends the log of the process, after the last node is closed: without it the log file lacks its last lines.
+func EndLogging() error {
+	var e cError
+	if C.rbd_logging_end(e.buffer()) != 0 {
+		return e.err("close node")
+	}
+	return nil
+}
+
+// checkLogDirectory says in one sentence what rcl says in ten lines: it has nowhere to put log files.
+func checkLogDirectory() error {
+	for _, name := range []string{"ROS_LOG_DIR", "ROS_HOME", "HOME"} {
+		if os.Getenv(name) != "" {
+			return nil
+		}
+	}
+	return errors.New("set up logging: there is no directory for log files, set ROS_LOG_DIR, ROS_HOME or HOME")
 }
 
 // Name is the fully qualified name of the node, after remapping.
@@ -175,6 +202,9 @@ func (n *Node) Close() error {
 	if n.graph != nil {
 		C.rbd_graph_wait_destroy(n.graph)
 		n.graph = nil
+	}
+	if n.rosout {
+		C.rbd_rosout_close(n.handle)
 	}
 	if err := n.context.Close(); err != nil {
 		errs = append(errs, fmt.Errorf("close node: %w", firstLine(err)))

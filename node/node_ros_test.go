@@ -3,12 +3,14 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tiiuae/rclgo/pkg/rclgo/types"
+	"go.uber.org/zap"
 
 	"rosbagd/msgs"
 	"rosbagd/msgs/gen"
@@ -167,5 +169,26 @@ func TestContextsComeAndGo(t *testing.T) {
 		cancel()
 		require.NoError(t, <-done)
 		require.NoError(t, n.Close())
+	}
+}
+
+func TestLogIsOnRosout(t *testing.T) {
+	ctx := deadline(t)
+	n, reader := openNode(t, "talkative"), openNode(t, "reader")
+	profile := qos.Profile{History: qos.KeepLast, Depth: 1000, Reliability: qos.Reliable, Durability: qos.TransientLocal}
+	_, err := reader.Subscribe("/rosout", "rcl_interfaces/msg/Log", profile)
+	require.NoError(t, err)
+	n.Logger().Warn("something happened", zap.Int("count", 7), zap.String("topic", "/x"))
+	for {
+		batch, err := reader.Take(ctx)
+		require.NoError(t, err)
+		found := false
+		for _, m := range batch.Messages {
+			found = found || bytes.Contains(m.Data, []byte("something happened count=7 topic=/x"))
+		}
+		batch.Release()
+		if found {
+			return
+		}
 	}
 }

@@ -24,6 +24,12 @@ type filter struct {
 	include, exclude *regexp2.Regexp
 }
 
+// Check says what is wrong with the expressions.
+func (f Filter) Check() error {
+	_, err := f.compile()
+	return err
+}
+
 func (f Filter) compile() (*filter, error) {
 	include, err := compileWhole(f.Regex)
 	if err != nil {

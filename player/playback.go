@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -38,6 +39,7 @@ func (p *Player) play(ctx context.Context, playing *playback) error {
 		until = int64(playing.last)
 	}
 	p.log.Info(fmt.Sprintf("Playback until timestamp: %d", until))
+	p.warnOfNothing(playing)
 	if !p.delay(ctx, playing) {
 		return nil
 	}
@@ -51,6 +53,18 @@ func (p *Player) play(ctx context.Context, playing *playback) error {
 		if !p.again(playing) {
 			return nil
 		}
+	}
+}
+
+// warnOfNothing says why a playback will have no message: it ends at once, and without an error.
+func (p *Player) warnOfNothing(playing *playback) {
+	switch {
+	case playing.limited && playing.last == 0:
+		p.log.Warn("Nothing is played: the duration and the end are 0. Negative ones are no limit.")
+	case playing.limited && playing.last < p.start:
+		p.log.Warn("Nothing is played: the end is before the start.")
+	case !slices.ContainsFunc(p.outputs, func(o *output) bool { return o != nil }):
+		p.log.Warn("Nothing is played: no topic of the bag is selected.", zap.Int("topics", len(p.known)))
 	}
 }
 

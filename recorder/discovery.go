@@ -55,6 +55,7 @@ type watched struct {
 	*topic
 	meta       storage.Topic
 	overridden bool
+	override   qos.Profile       // if overridden
 	publishers map[node.GID]bool // seen so far
 	classes    map[class]*subscription
 }
@@ -143,6 +144,19 @@ func (d *discovery) settle(ctx context.Context) error {
 	return nil
 }
 
+// reportMissing tells which topics were asked for by name and are not in the bag: a typo must not cost a whole run in
+// silence.
+func (d *discovery) reportMissing() {
+	if d.opts.Filter.AllTopics {
+		return
+	}
+	for _, name := range d.opts.Filter.Topics {
+		if d.watched[name] == nil && !d.refused[name] {
+			d.log.Warn("topic was never seen, it is not in the bag", zap.String("topic", name))
+		}
+	}
+}
+
 func waitFor(ctx context.Context, t time.Duration) bool {
 	timer := time.NewTimer(t)
 	defer timer.Stop()
@@ -226,6 +240,9 @@ func (d *discovery) subscribe(name, typ string) {
 		return
 	}
 	d.watched[name] = w
+	if w.overridden {
+		d.checkOverride(w, publishers)
+	}
 	d.log.Info(fmt.Sprintf("Subscribed to topic '%s'", name))
 }
 
@@ -233,7 +250,7 @@ func (d *discovery) subscribe(name, typ string) {
 func (d *discovery) addClass(w *watched, profile qos.Profile) error {
 	c := classOf(profile)
 	if override, ok := d.opts.QoSOverrides[w.name]; ok {
-		profile, w.overridden = override, true
+		profile, w.overridden, w.override = override, true, override
 		d.log.Info("Overriding subscription profile for " + w.name)
 	}
 	first := len(w.classes) == 0
@@ -312,8 +329,20 @@ func (d *discovery) refreshOffers(now time.Time) {
 		if w.addOffers(publishers) {
 			d.rec.updateTopic(w.topic, slices.Clone(w.meta.OfferedQoS))
 		}
-		if !w.overridden {
+		if w.overridden {
+			d.checkOverride(w, publishers)
+		} else {
 			d.adapt(w, publishers, now)
+		}
+	}
+}
+
+// checkOverride warns once about publishers that an override shuts out.
+func (d *discovery) checkOverride(w *watched, publishers []node.Endpoint) {
+	for _, p := range publishers {
+		if policy, refused := refuses(w.override, p.QoS); refused {
+			d.warnOnce("override of "+w.name, "the override asks for more than a publisher offers, nothing of it will be recorded",
+				zap.String("topic", w.name), zap.String("policy", policy), zap.String("publisher", p.NodeName))
 		}
 	}
 }

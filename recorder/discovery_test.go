@@ -41,6 +41,7 @@ func TestNamedTopicsAreSubscribedBeforeTheAnnouncement(t *testing.T) {
 			order = append(order, entry.Message)
 		}
 		require.Equal(t, []string{
+			"Waiting for ~/record.",
 			"Starting recording to 'bag'", "Listening for topics...", "Subscribed to topic '/a'", "Subscribed to topic '/b'",
 			"Recording...",
 		}, order)

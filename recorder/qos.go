@@ -89,6 +89,18 @@ func depthFor(publishers []node.Endpoint, depth int) int {
 	return min(max(depth, 1), MaxDepth)
 }
 
+// refuses says whether a subscription gets nothing from a publisher, and what keeps them apart: a subscription that asks
+// for more than is offered is never matched.
+func refuses(asked, offered qos.Profile) (policy string, refused bool) {
+	switch {
+	case asked.Reliability == qos.Reliable && offered.Reliability == qos.BestEffort:
+		return "reliability", true
+	case asked.Durability == qos.TransientLocal && offered.Durability == qos.Volatile:
+		return "durability", true
+	}
+	return "", false
+}
+
 // commonHash is the type hash of the publishers; empty when one has none, and not agreed when two differ.
 func commonHash(publishers []node.Endpoint) (hash string, agreed bool) {
 	for i, p := range publishers {

@@ -79,3 +79,21 @@ func TestCommonHash(t *testing.T) {
 		})
 	}
 }
+
+func TestRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		asked, offered class
+		policy         string
+	}{
+		{class{}, class{}, ""},
+		{class{}, class{true, true}, ""},
+		{class{true, true}, class{true, true}, ""},
+		{class{reliable: true}, class{}, "reliability"},
+		{class{reliable: true}, class{reliable: true}, ""},
+		{class{transientLocal: true}, class{reliable: true}, "durability"},
+	} {
+		policy, refused := refuses(tc.asked.profile(1), tc.offered.profile(1))
+		require.Equal(t, tc.policy, policy, "%+v", tc)
+		require.Equal(t, tc.policy != "", refused, "%+v", tc)
+	}
+}

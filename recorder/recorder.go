@@ -94,6 +94,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	var err error
 	if r.opts.RecordAtStart {
 		err = r.record(ctx, "")
+	} else {
+		r.log.Info("Waiting for ~/record.")
 	}
 	if err == nil {
 		select {
@@ -185,8 +187,16 @@ func (r *Recorder) record(ctx context.Context, uri string) error {
 		r.log.Warn("graph did not settle", zap.Error(err))
 	}
 	r.log.Info("Recording...")
+	if r.opts.StartPaused {
+		r.log.Info("Waiting paused, nothing is written before ~/resume.")
+	}
 	close(rec.begun)
 	return nil
+}
+
+// DefaultName is the name of a bag for which none is given: rosbag2_ and the local time.
+func DefaultName(now time.Time) string {
+	return "rosbag2_" + now.Format("2006_01_02-15_04_05") // apart: the 2 of rosbag2 is a day to Format
 }
 
 // create makes the bag at the first free name.
@@ -195,7 +205,7 @@ func (r *Recorder) create(uri string) (Bag, string, error) {
 		uri = r.opts.URI
 	}
 	if uri == "" {
-		uri = time.Now().Format("rosbag2_2006_01_02-15_04_05")
+		uri = DefaultName(time.Now())
 	}
 	name := uri
 	for n := 1; ; n++ {

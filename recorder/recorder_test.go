@@ -3,15 +3,18 @@ package recorder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"rosbagd/msgs"
 	"rosbagd/node"
 	"rosbagd/storage"
+	"rosbagd/storage/qos"
 )
 
 const stringType = "std_msgs/msg/String"
@@ -84,7 +87,7 @@ func TestNameOfTheBag(t *testing.T) {
 		require.Equal(t, "bag(2)", h.bag().uri)
 		require.NoError(t, h.Stop())
 		require.NoError(t, h.Record(""))
-		require.Equal(t, time.Now().Format("rosbag2_2006_01_02-15_04_05"), h.bag().uri)
+		require.Equal(t, "rosbag2_2000_01_01-00_00_00", h.bag().uri)
 		require.NoError(t, h.shutdown())
 	})
 }
@@ -240,6 +243,39 @@ func TestWhatArrivedBeforeStopIsRecorded(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestDefaultName(t *testing.T) {
+	for _, day := range []int{1, 2, 30} {
+		name := DefaultName(time.Date(2026, 11, day, 4, 5, 6, 0, time.Local))
+		require.Equal(t, fmt.Sprintf("rosbag2_2026_11_%02d-04_05_06", day), name)
+	}
+}
+
+func TestTopicsThatNeverCameAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, Options{Filter: Filter{Topics: []string{"/a", "/typo"}}})
+		h.graph.set("/a", stringType, volatilePublisher(1))
+		h.run()
+		require.NoError(t, h.Record("bag"))
+		require.NoError(t, h.shutdown())
+		require.Equal(t, 1, h.logs.FilterMessageSnippet("never seen").FilterField(zap.String("topic", "/typo")).Len())
+		require.Equal(t, 1, h.logged("never seen"))
+	})
+}
+
+func TestOverrideThatShutsPublishersOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		strict := class{reliable: true}.profile(10)
+		h := newHarness(t, Options{Filter: Filter{AllTopics: true}, QoSOverrides: map[string]qos.Profile{"/a": strict}})
+		best := volatilePublisher(1)
+		best.QoS.Reliability = qos.BestEffort
+		h.graph.set("/a", stringType, best)
+		h.run()
+		require.NoError(t, h.Record("bag"))
+		require.NoError(t, h.shutdown())
+		require.Equal(t, 1, h.logged("asks for more than a publisher offers"))
+	})
 }
 
 func TestTakingFails(t *testing.T) {

@@ -63,7 +63,13 @@ func instantly(answer func(request any) any) func(any, func(any)) {
 func (r *Recorder) slow(answer func(request any) error) func(any, func(any)) {
 	return func(request any, reply func(any)) {
 		select {
-		case r.requests <- func() { reply(code(answer(request))) }:
+		case r.requests <- func() {
+			answered := code(answer(request))
+			if answered.ReturnCode != codeDone {
+				r.log.Warn("Request refused: " + answered.ErrorString)
+			}
+			reply(answered)
+		}:
 		default:
 			reply(&msgs.CodeResponse{ReturnCode: codeRefused, ErrorString: tooManyRequests})
 		}

@@ -19,6 +19,7 @@ export ROS_DISTRO AMENT_PREFIX_PATH ROS_LOCALHOST_ONLY=1 ROS_DOMAIN_ID=$((1 + $$
 export ROS_LOG_DIR="$work/log" PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 bag=$work/bag
 robot='' recorder='' player=''
+: >"$work/record" # looked at before the recorder has written anything
 
 clean_up() {
   code=$?
@@ -74,6 +75,8 @@ if ! "$PYTHON" test/peers/demo_drive.py "$bag" 2>"$work/drive"; then
 fi
 wait "$player" || { echo "demo: the player failed" >&2; quiet "$work/play" >&2; exit 1; }
 player=''
+echo
+echo "== What the player logged meanwhile"
 quiet "$work/play"
 echo
-echo "== The demo is over, and all was as it should be."
+echo "== The demo is over, and all was as it should be. Try it yourself: $ROSBAGD_BIN record -a -o run1"

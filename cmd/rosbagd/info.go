@@ -18,7 +18,7 @@ func newInfoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info BAG",
 		Short: "Print what is in a bag (a directory or a single file)",
-		Args:  usageArgs(cobra.ExactArgs(1)),
+		Args:  oneBag,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			switch options.Sort {
 			case bag.SortName, bag.SortType, bag.SortCount:
@@ -30,6 +30,7 @@ func newInfoCommand() *cobra.Command {
 				return bagError(err)
 			}
 			defer func() { err = errors.Join(err, reader.Close()) }()
+			reader.CheckFiles()
 			if options.TopicNames && options.Verbose {
 				printWarning(cmd.ErrOrStderr(), "You have set both the '-t' and '-v' parameters. The '-t' parameter will be ignored.")
 			}
@@ -52,7 +53,7 @@ func newInfoCommand() *cobra.Command {
 // bagError makes wrong usage of errors about what was asked for, as opposed to what is in the bag.
 func bagError(err error) error {
 	var missing *bag.NotFoundError
-	if errors.As(err, &missing) || errors.Is(err, storage.ErrUnknownStorage) {
+	if errors.As(err, &missing) || errors.Is(err, storage.ErrUnknownStorage) || errors.Is(err, bag.ErrOtherStorage) {
 		return &usageError{err}
 	}
 	return fmt.Errorf("open bag: %w", err)

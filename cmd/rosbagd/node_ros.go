@@ -13,27 +13,25 @@ import (
 )
 
 // arguments are the ROS arguments with the log level among them.
-func (f *nodeFlags) arguments() ([]string, error) {
-	switch f.logLevel {
-	case "":
-		return f.rosArgs, nil
-	case "debug", "info", "warn", "error", "fatal":
-		return append([]string{"--log-level", f.logLevel}, f.rosArgs...), nil
+func (f *nodeFlags) arguments() []string {
+	if f.logLevel == "" {
+		return f.rosArgs
 	}
-	return nil, usagef("--log-level %q: choose one of debug, info, warn, error, fatal", f.logLevel)
+	return append([]string{"--log-level", f.logLevel}, f.rosArgs...)
 }
 
 func openNode(flags *nodeFlags) (*node.Node, error) {
-	rosArgs, err := flags.arguments()
-	if err != nil {
-		return nil, err
-	}
-	n, err := node.Open(node.Options{Name: flags.name, ROSArgs: rosArgs})
+	n, err := node.Open(node.Options{Name: flags.name, ROSArgs: flags.arguments()})
 	var argument *node.ArgumentError
 	if errors.As(err, &argument) {
 		return nil, &usageError{err}
 	}
 	return n, err
+}
+
+// closeNode ends the node and with it the log of the process.
+func closeNode(n *node.Node) error {
+	return errors.Join(n.Close(), node.EndLogging())
 }
 
 // runWithServices runs work until it ends and serves the node's services for exactly as long.

@@ -54,7 +54,7 @@ func newPlayCommand(rosArgs []string) *cobra.Command {
 		Short: "Play a bag (a directory or a single file) to its end",
 		Example: `  rosbagd play run1 -r 2 --clock           twice as fast, with /clock
   rosbagd play run1 --start-paused         then call /rosbag2_player/resume, or press space`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: oneBag,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			call.bag = args[0]
 			if err := call.check(cmd); err != nil {
@@ -74,7 +74,7 @@ func newPlayerCommand(rosArgs []string) *cobra.Command {
 		Short: "Be the node /player: play a bag again and again by service, for as long as it runs",
 		Long: `Be the node /player. It begins to play at once, or with --idle when ~/play asks for it. At the end of the bag it
 waits for the next ~/play.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: oneBag,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			call.bag = args[0]
 			if err := call.check(cmd); err != nil {
@@ -96,14 +96,14 @@ func (c *playCall) register(cmd *cobra.Command, nodeName string, rosArgs []strin
 	flags := cmd.Flags()
 	flags.StringVarP(&c.storageID, "storage", "s", "", "storage of the bag (default: found by its content)")
 	flags.Float64VarP(&c.rate, "rate", "r", 1, "speed, a ratio to real time")
-	flags.Float64Var(&c.clockHz, "clock", 0, "publish /clock at this frequency in Hz; 40 without a value")
+	flags.Float64Var(&c.clockHz, "clock", 0, "publish /clock at a frequency of `HZ`; 40 without a value")
 	flags.Lookup("clock").NoOptDefVal = "40"
-	flags.StringArrayVar(&c.clockTopics, "clock-topics", nil, "publish /clock just before each message of these topics")
+	flags.StringArrayVar(&c.clockTopics, "clock-topics", nil, "publish /clock just before each message of `TOPIC...`")
 	flags.BoolVar(&c.clockAll, "clock-topics-all", false, "publish /clock just before each message")
 	flags.BoolVarP(&c.startPaused, "start-paused", "p", false, "begin paused")
 	flags.BoolVarP(&c.loop, "loop", "l", false, "begin again at the end")
-	flags.StringArrayVar(&c.topics, "topics", nil, "play these topics only, separated by spaces")
-	flags.StringArrayVar(&c.excludeTopics, "exclude-topics", nil, "do not play these topics")
+	flags.StringArrayVar(&c.topics, "topics", nil, "play only `TOPIC...`; give the bag before it")
+	flags.StringArrayVar(&c.excludeTopics, "exclude-topics", nil, "do not play `TOPIC...`")
 	flags.StringVarP(&c.regex, "regex", "e", "", "play the topics whose whole name matches this ECMAScript expression")
 	flags.StringVarP(&c.excludeRegex, "exclude-regex", "x", "", "do not play the topics whose whole name matches this expression")
 	flags.Float64Var(&c.startOffset, "start-offset", 0, "seconds from the start of the bag where playing begins")
@@ -114,7 +114,7 @@ func (c *playCall) register(cmd *cobra.Command, nodeName string, rosArgs []strin
 	flags.Int64Var(&c.readAhead, "read-ahead-bytes", player.DefaultReadAhead, "bytes of messages that are read ahead")
 	flags.Int64Var(&c.queueMessages, "read-ahead-queue-size", 0, "for scripts of rosbag2: messages are read ahead by bytes, see --read-ahead-bytes")
 	flags.StringVar(&c.overridesPath, "qos-profile-overrides-path", "", "YAML file with QoS profiles of publishers, by topic")
-	flags.StringArrayVarP(&c.remap, "remap", "m", nil, "OLD:=NEW pairs of topic names, separated by spaces")
+	flags.StringArrayVarP(&c.remap, "remap", "m", nil, "rename topics, `OLD:=NEW...`")
 	flags.StringVar(&c.order, "message-order", "received", "play by the time messages were received or sent")
 	flags.StringVar(&c.latched, "latched", "start", "play transient_local messages from before the start offset first: start, seek (also after seeks) or off")
 	flags.BoolVar(&c.noKeyboard, "disable-keyboard-controls", false, "do not obey keys")
@@ -129,6 +129,14 @@ func (c *playCall) check(cmd *cobra.Command) error {
 	}
 	if err := onlyOne(flags, "playback-until-sec", "playback-until-nsec"); err != nil {
 		return err
+	}
+	if err := c.node.check(); err != nil {
+		return err
+	}
+	for _, rule := range c.remap {
+		if from, to, ok := strings.Cut(rule, ":="); !ok || from == "" || to == "" {
+			return usagef("--remap %q: must be OLD:=NEW", rule)
+		}
 	}
 	switch {
 	case !(c.rate > 0) || math.IsInf(c.rate, 0):
@@ -155,6 +163,9 @@ func (c *playCall) check(cmd *cobra.Command) error {
 		Filter: player.Filter{
 			Topics: c.topics, ExcludeTopics: c.excludeTopics, Regex: c.regex, ExcludeRegex: c.excludeRegex,
 		},
+	}
+	if err := c.options.Filter.Check(); err != nil {
+		return &usageError{err}
 	}
 	c.options.Limit = c.limit()
 	if c.options.Order, err = parseOrder(c.order); err != nil {

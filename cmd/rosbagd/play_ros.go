@@ -26,6 +26,7 @@ func runPlay(ctx context.Context, call *playCall, stderr io.Writer) error {
 	if err != nil {
 		return bagError(err)
 	}
+	reader.CheckFiles()
 	for _, note := range reader.Notes() {
 		printWarning(stderr, "%s", note)
 	}
@@ -37,7 +38,7 @@ func runPlay(ctx context.Context, call *playCall, stderr io.Writer) error {
 		return errors.Join(err, reader.Close())
 	}
 	err = playOn(ctx, n, reader, call)
-	return errors.Join(err, n.Close(), reader.Close())
+	return errors.Join(err, closeNode(n), reader.Close())
 }
 
 func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCall) error {

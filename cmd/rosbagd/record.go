@@ -32,6 +32,7 @@ type recordCall struct {
 	maxCacheSize  int64
 	startPaused   bool
 	customData    []string
+	noKeyboard    bool
 
 	node nodeFlags
 
@@ -81,11 +82,11 @@ func newRecorderCommand(rosArgs []string) *cobra.Command {
 
 func (c *recordCall) register(cmd *cobra.Command, nodeName string, rosArgs []string) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&c.topics, "topics", nil, "topics to record, separated by spaces")
+	flags.StringArrayVar(&c.topics, "topics", nil, "`TOPIC...` to record")
 	flags.BoolVarP(&c.all, "all", "a", false, "record all topics, service events and actions")
 	flags.BoolVar(&c.allTopics, "all-topics", false, "record all topics")
-	flags.BoolVar(&c.allServices, "all-services", false, "record the events of all services that have introspection on")
-	flags.BoolVar(&c.allActions, "all-actions", false, "record all actions that have introspection on")
+	flags.BoolVar(&c.allServices, "all-services", false, "record the events of all services whose introspection is on (their nodes decide)")
+	flags.BoolVar(&c.allActions, "all-actions", false, "record all actions whose introspection is on (their nodes decide)")
 	flags.BoolVar(&c.includeHidden, "include-hidden-topics", false, "record topics with a name part that begins with '_' too")
 	flags.BoolVar(&c.noDiscovery, "no-discovery", false, "record only the topics that are there at the start")
 	flags.IntVarP(&c.pollingMillis, "polling-interval", "p", 100, "milliseconds between looks at the graph, which is also looked at when it changes")
@@ -95,15 +96,15 @@ func (c *recordCall) register(cmd *cobra.Command, nodeName string, rosArgs []str
 	flags.StringVar(&c.overridesPath, "qos-profile-overrides-path", "", "YAML file with QoS profiles of subscriptions, by topic")
 	flags.Int64Var(&c.maxCacheSize, "max-cache-size", recorder.DefaultMaxCacheSize, "bytes that wait in memory to be written, at most")
 	flags.BoolVar(&c.startPaused, "start-paused", false, "begin paused; ~/resume starts recording")
-	flags.StringArrayVar(&c.customData, "custom-data", nil, "KEY=VALUE pairs for metadata.yaml, separated by spaces")
-	flags.Bool("disable-keyboard-controls", true, "for scripts of rosbag2: no keys are read while recording")
+	flags.StringArrayVar(&c.customData, "custom-data", nil, "`KEY=VALUE...` for metadata.yaml")
+	flags.BoolVar(&c.noKeyboard, "disable-keyboard-controls", true, "for scripts of rosbag2: no keys are read while recording")
 	c.node.register(cmd, nodeName, rosArgs)
 }
 
 // check refuses what can not work before anything is opened or created.
 func (c *recordCall) check(cmd *cobra.Command) error {
 	if !c.all && !c.allTopics && !c.allServices && !c.allActions && len(c.topics) == 0 {
-		return usagef("Need to specify at least one option out of --all, --all-topics, --all-services, --all-actions or --topics")
+		return usagef("nothing to record: name topics, or give --all, --all-topics, --all-services or --all-actions")
 	}
 	for _, topic := range c.topics {
 		if err := recorder.ValidateTopicName(topic); err != nil {
@@ -112,6 +113,12 @@ func (c *recordCall) check(cmd *cobra.Command) error {
 	}
 	if (c.all || c.allTopics) && len(c.topics) > 0 {
 		printWarning(cmd.ErrOrStderr(), "--all or --all-topics will override --topics")
+	}
+	if err := c.node.check(); err != nil {
+		return err
+	}
+	if !c.noKeyboard {
+		return usagef("--disable-keyboard-controls=false: this version reads no keys while recording, use ~/pause and ~/resume")
 	}
 	if c.pollingMillis <= 0 {
 		return usagef("--polling-interval %d: must be greater than 0 milliseconds", c.pollingMillis)
@@ -154,7 +161,7 @@ func (c *recordCall) checkStorage() error {
 // errors can name it.
 func (c *recordCall) checkOutput() error {
 	if c.output == "" {
-		c.output = time.Now().Format("rosbag2_2006_01_02-15_04_05")
+		c.output = recorder.DefaultName(time.Now())
 	}
 	_, err := os.Lstat(c.output)
 	switch {
@@ -185,6 +192,9 @@ func readOverrides(path string) (map[string]qos.Override, error) {
 		return nil, nil
 	}
 	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, usagef("--qos-profile-overrides-path: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read QoS overrides: %w", err)
 	}

@@ -41,7 +41,7 @@ func runRecording(ctx context.Context, call *recordCall, mode func(*recorder.Opt
 		return recorder.Result{}, err
 	}
 	result, err := recordOn(ctx, n, call, mode)
-	return result, errors.Join(err, n.Close())
+	return result, errors.Join(err, closeNode(n))
 }
 
 func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*recorder.Options)) (recorder.Result, error) {

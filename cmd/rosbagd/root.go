@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 )
 
@@ -14,14 +18,13 @@ It speaks the services, topics, flags and files of rosbag2 (ros2 bag).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
-		Args:          cobra.NoArgs,
+		Args:          unknownVerb,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("rosbagd {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%s: %w (see '%s --help')", cmd.CommandPath(), err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
 		newRecordCommand(rosArgs),
 		newPlayCommand(rosArgs),
@@ -32,12 +35,50 @@ It speaks the services, topics, flags and files of rosbag2 (ros2 bag).`,
 	return root
 }
 
-// exactArgs is cobra's check with our exit code for wrong usage.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usagef("%s: %w (see '%s --help')", cmd.CommandPath(), err, cmd.CommandPath())
-		}
+// oneBag is the check of the verbs that work on one bag.
+func oneBag(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return usagef("%s: give the path of a bag, before flags that take a list", cmd.CommandPath())
+	case 1:
 		return nil
+	}
+	return usagef("%s: give the path of one bag only, not %s", cmd.CommandPath(), strings.Join(args, " "))
+}
+
+// unknownVerb suggests what may have been meant.
+func unknownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		hint = fmt.Sprintf(", did you mean %q?", similar[0])
+	} else if slices.Contains([]string{"convert", "reindex", "list", "burst"}, args[0]) {
+		hint = ", a verb of rosbag2 that this version does not have yet"
+	}
+	return usagef("unknown command %q%s (see '%s --help')", args[0], hint, cmd.CommandPath())
+}
+
+// flagError tells flags of rosbag2 that are still missing from typing errors.
+func flagError(cmd *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: ")
+	if unknown && slices.Contains(missingFlags(), name) {
+		return usagef("%s: %s is a flag of rosbag2 that this version does not have yet", cmd.CommandPath(), name)
+	}
+	return usagef("%s: %w (see '%s --help')", cmd.CommandPath(), err, cmd.CommandPath())
+}
+
+// missingFlags are those of the newest rosbag2 for record, play and info that have no meaning here yet.
+func missingFlags() []string {
+	return []string{
+		"--actions", "--compression-format", "--compression-mode", "--compression-queue-size", "--compression-threads",
+		"--compression-threads-priority", "--disable-loan-message", "--exclude", "--exclude-actions", "--exclude-regex",
+		"--exclude-services", "--exclude-topic-types", "--exclude-topics", "--ignore-leaf-topics",
+		"--include-unpublished-topics", "--input", "--max-bag-duration", "--max-bag-files", "--max-bag-size",
+		"--max-cache-duration", "--progress-bar-separation-lines", "--progress-bar-update-rate", "--publish-service-requests",
+		"--regex", "--repeat-all-transient-local", "--repeat-transient-local", "--send-actions-as-client",
+		"--serialization-format", "--service-requests-source", "--services", "--snapshot-mode", "--static-topics-path",
+		"--stats_max_publishing_rate", "--storage-config-file", "--topic-types", "--use-sim-time", "--wait-for-all-acked",
 	}
 }

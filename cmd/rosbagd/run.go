@@ -45,7 +45,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	case errors.Is(err, errDataLost):
 		return exitDataLost
-	case errors.As(err, &usage), strings.HasPrefix(err.Error(), "unknown command"):
+	case errors.As(err, &usage):
 		printError(stderr, err)
 		return exitUsage
 	default:
