@@ -273,6 +273,7 @@ func TestOverrideThatShutsPublishersOut(t *testing.T) {
 		h.graph.set("/a", stringType, best)
 		h.run()
 		require.NoError(t, h.Record("bag"))
+		synctest.Wait()
 		require.NoError(t, h.shutdown())
 		require.Equal(t, 1, h.logged("asks for more than a publisher offers"))
 	})
