@@ -26,6 +26,7 @@ func TestRecorderDaemon(t *testing.T) {
 	daemon := w.rosbagd(t, "recorder", "--idle", chatterTopic)
 	peer.do(t, command{"op": "node", "name": "/recorder", "timeout": 20}, nil)
 
+	descriptors := 0
 	for i := range bags {
 		bag := w.path(fmt.Sprintf("bag%d", i))
 		require.Equal(t, done(), peer.call(t, "/recorder/record", "Record", fields{"uri": bag}))
@@ -38,7 +39,11 @@ func TestRecorderDaemon(t *testing.T) {
 		peer.call(t, "/recorder/stop", "Stop", nil)
 		// Otherwise the next first message could be meant for the subscription of this bag.
 		peer.do(t, command{"op": "alone", "topic": chatterTopic, "timeout": 20}, nil)
+		if i == 1 { // the first cycle may open what stays for good
+			descriptors = openDescriptors(t, daemon.cmd.Process.Pid)
+		}
 	}
+	require.Equal(t, descriptors, openDescriptors(t, daemon.cmd.Process.Pid), "open descriptors after the cycles")
 	daemon.stop(t, 0)
 	requireNoCrash(t, daemon)
 	for i := range bags {

@@ -115,3 +115,11 @@ func statusBytes(t *testing.T, pid int, field string) int64 {
 	require.FailNow(t, "no such field", "%s of process %d", field, pid)
 	return 0
 }
+
+// openDescriptors is how many files, sockets and events a process holds.
+func openDescriptors(t *testing.T, pid int) int {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	require.NoError(t, err)
+	return len(entries)
+}
