@@ -16,6 +16,9 @@ func (r *Reader) CheckFiles() {
 	if r.metadata.CompressionMode != "" {
 		return
 	}
+	if len(r.files) == 0 {
+		r.addNote(fmt.Sprintf("%s: metadata.yaml lists no file", r.path))
+	}
 	differs := false
 	for _, f := range r.files {
 		reader, err := r.use(f)
@@ -27,14 +30,15 @@ func (r *Reader) CheckFiles() {
 			continue
 		}
 		info := reader.Info()
-		if f.known && info.MessageCount == f.described.MessageCount {
+		found := fileInfo(f.described.Path, info)
+		if f.known && found == f.described {
 			continue
 		}
 		differs = true
-		if f.known {
+		if f.known && info.MessageCount != f.described.MessageCount {
 			r.addNote(fmt.Sprintf("%s: has %d of the %d messages that metadata.yaml tells", f.path, info.MessageCount, f.described.MessageCount))
 		}
-		f.described, f.known = fileInfo(f.described.Path, info), true
+		f.described, f.known = found, true
 	}
 	if differs {
 		r.countFromFiles()

@@ -15,6 +15,8 @@ var (
 	ErrMetadata = errors.New("malformed metadata")
 	// ErrOtherStorage is returned by Open for a storage id that is not that of the bag.
 	ErrOtherStorage = errors.New("bag is of another storage")
+	// ErrGone is returned by a Writer whose directory or file was deleted, or moved where it matters.
+	ErrGone = errors.New("deleted or moved while it was being written")
 	// ErrSealed is returned by a Writer that was sealed.
 	ErrSealed = errors.New("bag is already finished")
 )

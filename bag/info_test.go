@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rosbagd/bag"
+	"rosbagd/storage/storagetest"
 )
 
 func infoOf(t *testing.T, path string, options bag.InfoOptions) string {
@@ -94,4 +95,16 @@ func TestFormatSize(t *testing.T) {
 	} {
 		require.Equal(t, want, bag.FormatSize(bytes))
 	}
+}
+
+func TestInfoPrintsNoControlCharacters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo")
+	w := create(t, path, bag.WriterOptions{})
+	_, err := w.AddTopic(storagetest.Topic("/x\nERROR \x1b[31mred"))
+	require.NoError(t, err)
+	require.NoError(t, w.Seal())
+	var out bytes.Buffer
+	require.NoError(t, bag.WriteInfo(&out, open(t, path), bag.InfoOptions{}))
+	require.Contains(t, out.String(), "/x\uFFFDERROR \uFFFD[31mred")
+	require.NotContains(t, out.String(), "\x1b")
 }

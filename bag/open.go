@@ -51,7 +51,7 @@ func Open(path string, options ReaderOptions) (*Reader, error) {
 
 func (r *Reader) openDirectory() error {
 	path := filepath.Join(r.path, MetadataName)
-	data, err := os.ReadFile(path)
+	data, err := readMetadataFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return r.openWithoutMetadata()
 	}

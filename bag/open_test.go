@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -175,4 +176,16 @@ func TestCheckFilesNoticesWhatIsMissing(t *testing.T) {
 func TestOpenAsAnotherStorage(t *testing.T) {
 	_, err := bag.Open(filepath.Join("testdata", "rosbag2", "mcap_plain"), bag.ReaderOptions{StorageID: "sqlite3"})
 	require.ErrorIs(t, err, bag.ErrOtherStorage)
+}
+
+// What is no regular file would block for ever or never end.
+func TestOpenOfPipesAndDevices(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe.mcap")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err := bag.Open(pipe, bag.ReaderOptions{})
+	require.ErrorIs(t, err, storage.ErrNotRegular)
+	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, bag.MetadataName)))
+	_, err = bag.Open(dir, bag.ReaderOptions{})
+	require.ErrorIs(t, err, storage.ErrNotRegular)
 }

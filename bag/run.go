@@ -31,7 +31,30 @@ func (w *Writer) Run(ctx context.Context) error {
 		return w.every(ctx, max(w.options.SyncAge-w.options.FlushAge, w.options.SyncAge/4)/2, w.sync)
 	})
 	group.Go(func() error { return w.closeQueued(ctx) })
+	group.Go(func() error { return w.every(ctx, stallAge/4, w.watchStall()) })
 	return group.Wait()
+}
+
+// stallAge is how long a write may take before it is reported; a write goes to memory and takes microseconds.
+const stallAge = 2 * time.Second
+
+// watchStall reports a disk that takes nothing, while it does: the write itself can only tell afterwards.
+func (w *Writer) watchStall() func() error {
+	var reported int64
+	return func() error {
+		since := w.busySince.Load()
+		switch {
+		case since != 0 && since != reported && time.Since(time.Unix(0, since)) >= stallAge:
+			reported = since
+			w.log.Warn("disk takes no data, messages wait in the cache", zap.String("bag", w.directory),
+				zap.Duration("for", time.Since(time.Unix(0, since)).Round(time.Millisecond)))
+		case reported != 0 && since != reported:
+			w.log.Info("disk takes data again", zap.String("bag", w.directory),
+				zap.Duration("after", time.Since(time.Unix(0, reported)).Round(time.Millisecond)))
+			reported = 0
+		}
+		return nil
+	}
 }
 
 func (w *Writer) every(ctx context.Context, interval time.Duration, work func() error) error {
@@ -62,6 +85,8 @@ func (w *Writer) flushAged() error {
 	}
 	w.unflushed = time.Time{}
 	w.unsynced = true
+	w.busySince.Store(time.Now().UnixNano())
+	defer w.busySince.Store(0)
 	if err := w.current.writer.Flush(); err != nil {
 		return w.fail(err)
 	}
@@ -71,14 +96,14 @@ func (w *Writer) flushAged() error {
 // sync waits for the disk without holding anything that Write or a flush needs.
 func (w *Writer) sync() error {
 	w.mu.Lock()
-	writer, due, failed := w.current.writer, w.unsynced, w.failed
+	name, writer, due, failed := w.current.name, w.current.writer, w.unsynced, w.failed
 	w.unsynced = false
 	w.mu.Unlock()
 	if failed != nil || !due {
 		return failed
 	}
 	began := time.Now()
-	if err := writer.Sync(); err != nil {
+	if err := errors.Join(w.checkFile(name), writer.Sync()); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.fail(err)
@@ -177,7 +202,7 @@ func (w *Writer) writeMetadata(metadata Metadata) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(w.directory, MetadataName), data)
+	return writeFile(w.root, MetadataName, data)
 }
 
 // Seal ends Run, finishes all files and writes metadata.yaml last. After a failure it still closes everything and
@@ -213,7 +238,7 @@ func (w *Writer) Seal() error {
 	}
 	w.metadataMu.Lock()
 	defer w.metadataMu.Unlock()
-	errs = append(errs, w.writeMetadata(w.Metadata()))
+	errs = append(errs, w.writeMetadata(w.Metadata()), w.root.Close())
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failed != nil {

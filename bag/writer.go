@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -42,12 +44,14 @@ type WriterOptions struct {
 // be called from others.
 type Writer struct {
 	directory string
+	root      *os.Root // the directory, whatever its name becomes
 	format    storage.Format
 	options   WriterOptions
 	log       *zap.Logger
 	queued    chan struct{} // tells Run that closing is not empty
 	stop      chan struct{} // closed by Seal
 	running   sync.WaitGroup
+	busySince atomic.Int64 // when the write that is under way began, in nanoseconds since the epoch; 0 for none
 
 	// metadataMu makes the copies of the metadata get older never, on disk too. It is taken before mu.
 	metadataMu sync.Mutex
@@ -107,8 +111,12 @@ func Create(directory string, options WriterOptions) (*Writer, error) {
 	if w.custom == nil {
 		w.custom = map[string]string{}
 	}
+	if w.root, err = os.OpenRoot(directory); err != nil {
+		return nil, errors.Join(fmt.Errorf("create bag: %w", err), os.Remove(directory))
+	}
 	if w.current, err = w.openPart(0); err != nil {
-		return nil, err
+		// The name is free again for the next try.
+		return nil, errors.Join(fmt.Errorf("create bag: %w", err), w.root.Close(), os.Remove(directory))
 	}
 	w.files = append(w.files, w.current)
 	return w, nil
@@ -119,6 +127,9 @@ func (w *Writer) openPart(number int) (*part, error) {
 	p := &part{name: filepath.Base(w.directory) + "_" + strconv.Itoa(number) + w.format.Extension}
 	metadata, err := w.Metadata().EncodeInner()
 	if err != nil {
+		return nil, err
+	}
+	if err := w.checkDirectory(); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(w.directory, p.name)
@@ -132,6 +143,28 @@ func (w *Writer) openPart(number int) (*part, error) {
 		}
 	}
 	return p, nil
+}
+
+// checkDirectory makes sure that the name still leads to the directory of this bag.
+func (w *Writer) checkDirectory() error {
+	ours, err := w.root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("look at bag directory: %w", err)
+	}
+	named, err := os.Stat(w.directory)
+	if err != nil || !os.SameFile(ours, named) {
+		return fmt.Errorf("%s: %w", w.directory, ErrGone)
+	}
+	return nil
+}
+
+// checkFile makes sure that the file that is being written is still there: it could be written to for hours after it was
+// deleted.
+func (w *Writer) checkFile(name string) error {
+	if _, err := w.root.Stat(name); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(w.directory, name), ErrGone)
+	}
+	return nil
 }
 
 func (w *Writer) topicsNow() []storage.Topic {
@@ -191,7 +224,9 @@ func (w *Writer) Write(messages []storage.Message) error {
 	if w.unflushed.IsZero() {
 		w.unflushed = time.Now()
 	}
+	w.busySince.Store(time.Now().UnixNano())
 	err := w.current.writer.Write(messages)
+	w.busySince.Store(0)
 	var rejected *storage.RejectedError
 	if err == nil || errors.As(err, &rejected) {
 		return err

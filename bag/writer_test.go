@@ -240,9 +240,44 @@ func TestFailedWriterStaysFailed(t *testing.T) {
 	require.NoError(t, w.Write(storagetest.Messages(5, 0)))
 	require.NoError(t, os.Rename(path, path+".gone"))
 	_, _, err := w.Split()
-	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorIs(t, w.Write(storagetest.Messages(1, 0)), os.ErrNotExist)
+	require.ErrorIs(t, err, bag.ErrGone)
+	require.ErrorIs(t, w.Write(storagetest.Messages(1, 0)), bag.ErrGone)
 	_, err = w.AddTopic(storagetest.Topic("/b"))
-	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorIs(t, w.Seal(), os.ErrNotExist)
+	require.ErrorIs(t, err, bag.ErrGone)
+	require.ErrorIs(t, w.Seal(), bag.ErrGone)
+}
+
+// A directory that takes the bag's place is not the bag: its files stay as they are, and the bag is finished where it is.
+func TestMovedDirectoryIsFinishedWhereItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo")
+	w := create(t, path, bag.WriterOptions{})
+	require.NoError(t, w.Write(storagetest.Messages(5, 0)))
+	require.NoError(t, os.Rename(path, path+".moved"))
+	require.NoError(t, os.Mkdir(path, 0o700))
+	precious := filepath.Join(path, bag.MetadataName)
+	require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o600))
+	require.NoError(t, w.Seal())
+	data, err := os.ReadFile(precious)
+	require.NoError(t, err)
+	require.Equal(t, "precious", string(data))
+	require.Equal(t, uint64(5), open(t, path+".moved").Metadata().MessageCount)
+}
+
+// A file that was deleted is noticed while it is written to, not at the end.
+func TestDeletedFileIsNoticed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo")
+	w := create(t, path, bag.WriterOptions{FlushAge: 4 * time.Millisecond, SyncAge: 8 * time.Millisecond})
+	require.NoError(t, os.RemoveAll(path))
+	require.NoError(t, w.Write(storagetest.Messages(5, 0)))
+	require.ErrorIs(t, w.Run(t.Context()), bag.ErrGone)
+	require.ErrorIs(t, w.Write(storagetest.Messages(1, 0)), bag.ErrGone)
+	require.ErrorIs(t, w.Seal(), bag.ErrGone)
+}
+
+// A bag that can not be made leaves its name free.
+func TestFailedCreateLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo")
+	_, err := bag.Create(path, bag.WriterOptions{Preset: "no such preset"})
+	require.ErrorContains(t, err, "preset")
+	require.NoDirExists(t, path)
 }

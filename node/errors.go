@@ -23,6 +23,10 @@ func firstLine(err error) error {
 	if i := strings.Index(text, ", at /"); i > 0 {
 		text = text[:i] // a place in rcl's sources
 	}
+	if strings.HasPrefix(text, "[*rclgo.") {
+		_, text, _ = strings.Cut(text, "] ")
+	}
+	text = strings.TrimSpace(text)
 	if line, _, more := strings.Cut(text, "\n"); more {
 		return errors.New(strings.TrimSpace(line))
 	}

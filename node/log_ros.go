@@ -5,6 +5,7 @@ package node
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/tiiuae/rclgo/pkg/rclgo"
 	"go.uber.org/zap"
@@ -53,7 +54,7 @@ func (c *logCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zap
 }
 
 func (c *logCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	line := formatLog(entry.Message, append(c.fields[:len(c.fields):len(c.fields)], fields...))
+	line := printable(formatLog(entry.Message, append(c.fields[:len(c.fields):len(c.fields)], fields...)))
 	c.node.mu.RLock()
 	defer c.node.mu.RUnlock()
 	if c.node.closed {
@@ -63,6 +64,16 @@ func (c *logCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 }
 
 func (c *logCore) Sync() error { return nil }
+
+// printable keeps names from bags and graphs from writing lines and colours of their own.
+func printable(line string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, line)
+}
 
 // formatLog puts the fields behind the message, in the order given.
 func formatLog(message string, fields []zapcore.Field) string {

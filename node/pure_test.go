@@ -68,7 +68,9 @@ func TestBatchGivesItsMemoryBackOnce(t *testing.T) {
 // traced is an error with a stack trace behind its sentence, as rclgo makes them.
 type traced struct{}
 
-func (traced) Error() string { return "create node: bad name\ngoroutine 1 [running]:\nmain.main()\n" }
+func (traced) Error() string {
+	return "[*rclgo.Error] create node: bad name, at /src/rcl/node.c:156\ngoroutine 1 [running]:\nmain.main()\n"
+}
 
 func TestErrorsAreOneLine(t *testing.T) {
 	err := firstLine(traced{})

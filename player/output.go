@@ -21,9 +21,12 @@ type output struct {
 }
 
 // openOutputs makes a publisher for each selected topic. One that can not be made costs its topic.
-func (p *Player) openOutputs() {
+func (p *Player) openOutputs(ctx context.Context) {
 	p.outputs = make([]*output, len(p.known))
 	for _, id := range p.topics {
+		if ctx.Err() != nil {
+			return // ten thousand topics take seconds
+		}
 		topic := p.known[id]
 		profile, mixed := offer(topic, p.source.Size())
 		if override, ok := p.options.Overrides[topic.Name]; ok {

@@ -123,7 +123,7 @@ func (p *Player) Run(ctx context.Context) error {
 	defer p.clock.Close()
 	defer p.sleeper.Close()
 	defer p.finish()
-	p.openOutputs()
+	p.openOutputs(ctx)
 	defer p.closeOutputs()
 
 	group, ctx := errgroup.WithContext(ctx)

@@ -182,6 +182,9 @@ func (d *discovery) look(only func(name string) bool) {
 	}
 	names := make([]string, 0, len(topics))
 	for name := range topics {
+		if d.watched[name] != nil && len(topics[name]) > 1 {
+			d.complainOfTypes(name, topics[name])
+		}
 		if d.watched[name] == nil && !d.refused[name] && (only == nil || only(name)) {
 			names = append(names, name)
 		}
@@ -192,11 +195,7 @@ func (d *discovery) look(only func(name string) bool) {
 		case Selected:
 			d.subscribe(name, topics[name][0])
 		case SeveralTypes:
-			if !d.warned[name] {
-				d.warned[name] = true
-				d.log.Error("topic has more than one type and is not recorded",
-					zap.String("topic", name), zap.Strings("types", topics[name]))
-			}
+			d.complainOfTypes(name, topics[name])
 		case Hidden:
 			if !d.hiddenSaid {
 				d.hiddenSaid = true
@@ -207,6 +206,20 @@ func (d *discovery) look(only func(name string) bool) {
 	if d.opts.Filter.namesOnly() && len(d.watched) == len(d.opts.Filter.Topics) && d.searching.Swap(false) {
 		d.log.Info("All requested topics are subscribed. Stopping discovery...")
 	}
+}
+
+// complainOfTypes tells once that the nodes of a topic do not agree on its type: a file has one type for each topic.
+func (d *discovery) complainOfTypes(name string, types []string) {
+	if d.warned["types of "+name] {
+		return
+	}
+	d.warned["types of "+name] = true
+	if w := d.watched[name]; w != nil {
+		d.log.Error("topic has more than one type, only one of them is recorded",
+			zap.String("topic", name), zap.Strings("types", types), zap.String("recorded", w.typ))
+		return
+	}
+	d.log.Error("topic has more than one type and is not recorded", zap.String("topic", name), zap.Strings("types", types))
 }
 
 func (d *discovery) subscribe(name, typ string) {

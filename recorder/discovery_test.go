@@ -281,6 +281,16 @@ func TestIdleGraphIsNotAsked(t *testing.T) {
 	})
 }
 
+func TestSecondTypeOnARecordedTopicIsTold(t *testing.T) {
+	inBubble(t, Options{Filter: Filter{AllTopics: true}}, func(h *harness) {
+		h.graph.set("/a", stringType, volatilePublisher(1))
+		h.record()
+		h.graph.setTypes("/a", []string{stringType, "std_msgs/msg/Int32"}, volatilePublisher(1), volatilePublisher(2))
+		pass(2 * relookInterval)
+		require.Equal(t, 1, h.logged("only one of them is recorded"))
+	})
+}
+
 // A change that the middleware does not tell is found all the same.
 func TestForgottenGraphChange(t *testing.T) {
 	inBubble(t, Options{Filter: Filter{AllTopics: true}}, func(h *harness) {

@@ -16,6 +16,8 @@ var (
 	ErrUnknownFormat = errors.New("not a bag file of a known format")
 	// ErrUnsupported is returned for what this program knows by name but can not read or write.
 	ErrUnsupported = errors.New("not supported")
+	// ErrNotRegular is returned for a directory, a pipe or a device where a file belongs.
+	ErrNotRegular = errors.New("not a regular file")
 	// ErrSealed is returned by a Writer that was sealed or closed.
 	ErrSealed = errors.New("file is already finished")
 )

@@ -49,12 +49,28 @@ func (f Formats) Lookup(id string) (Format, error) {
 	return Format{}, fmt.Errorf("%w %q (known: %s)", ErrUnknownStorage, id, strings.Join(ids, ", "))
 }
 
+// OpenFile opens a regular file for reading. Anything else could block for ever, or never end.
+func OpenFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open bag file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open bag file: %s: %w", path, ErrNotRegular)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open bag file: %w", err)
+	}
+	return file, nil
+}
+
 // Detect finds the format of a file by its content. A file without a byte is ErrEmpty, one of no known format
 // ErrUnknownFormat.
 func (f Formats) Detect(path string) (Format, error) {
-	file, err := os.Open(path)
+	file, err := OpenFile(path)
 	if err != nil {
-		return Format{}, fmt.Errorf("open bag file: %w", err)
+		return Format{}, err
 	}
 	defer file.Close()
 	head := make([]byte, HeadLen)

@@ -34,8 +34,11 @@ func closeNode(n *node.Node) error {
 	return errors.Join(n.Close(), node.EndLogging())
 }
 
-// runWithServices runs work until it ends and serves the node's services for exactly as long.
+// runWithServices runs work until it ends or a signal asks for it, and serves the node's services for exactly as long.
+// Before it, signals have their usual effect: there is nothing yet that must be ended in order.
 func runWithServices(ctx context.Context, serve, work func(context.Context) error) error {
+	ctx, stop := signalContext(ctx)
+	defer stop()
 	group, groupCtx := errgroup.WithContext(context.WithoutCancel(ctx))
 	serving, stopServing := context.WithCancel(groupCtx)
 	defer stopServing()

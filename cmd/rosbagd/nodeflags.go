@@ -1,8 +1,10 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +27,11 @@ func (f *nodeFlags) register(cmd *cobra.Command, defaultName string, rosArgs []s
 func (f *nodeFlags) check() error {
 	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(f.name) {
 		return usagef("--node-name %q: only letters, digits and '_' are allowed, and no digit at the start", f.name)
+	}
+	if domain := os.Getenv("ROS_DOMAIN_ID"); domain != "" {
+		if id, err := strconv.Atoi(domain); err != nil || id < 0 || id > 232 {
+			return usagef("ROS_DOMAIN_ID=%s: must be a number from 0 to 232", domain)
+		}
 	}
 	levels := []string{"debug", "info", "warn", "error", "fatal"}
 	if f.logLevel != "" && !slices.Contains(levels, f.logLevel) {

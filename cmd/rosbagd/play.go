@@ -146,7 +146,7 @@ func (c *playCall) check(cmd *cobra.Command) error {
 	case flags.Changed("delay") && !validSeconds(c.delay):
 		return usagef("--delay %v: is not in the valid range (>= 0.0)", c.delay)
 	case !validSeconds(c.startOffset):
-		return usagef("--start-offset %v: Value %v is less than zero.", c.startOffset, c.startOffset)
+		return usagef("--start-offset %v: is not in the valid range (>= 0.0, at most %v)", c.startOffset, maxSeconds)
 	case math.IsNaN(c.duration) || c.duration > maxSeconds || math.IsNaN(c.untilSec) || c.untilSec > maxSeconds:
 		return usagef("--playback-duration and --playback-until-sec: seconds are a number up to %v", maxSeconds)
 	case c.readAhead <= 0:

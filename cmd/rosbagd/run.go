@@ -31,14 +31,12 @@ var errDataLost = errors.New("messages were lost in the recorder")
 
 // run carries out one call and returns its exit code. Results go to stdout, everything else to stderr.
 func run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signalContext(context.Background())
-	defer stop()
 	args, rosArgs := splitROSArgs(args)
 	root := newRootCommand(rosArgs)
 	root.SetArgs(expandArgs(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := root.ExecuteContext(context.Background())
 	var usage *usageError
 	switch {
 	case err == nil:

@@ -43,7 +43,7 @@ func TestWrongCallsAreOneLineAndChangeNothing(t *testing.T) {
 		"rate a word":          {[]string{"play", "x", "-r", "fast"}, exitUsage, "invalid argument \"fast\""},
 		"clock backwards":      {[]string{"play", "x", "--clock", "-1"}, exitUsage, "-1"},
 		"two clocks":           {[]string{"play", "x", "--clock", "--clock-topics-all"}, exitUsage, "only one of them"},
-		"offset negative":      {[]string{"play", "x", "--start-offset", "-1"}, exitUsage, "less than zero"},
+		"offset negative":      {[]string{"play", "x", "--start-offset", "-1"}, exitUsage, "valid range (>= 0.0"},
 		"order unknown":        {[]string{"play", "x", "--message-order", "random"}, exitUsage, "received, sent"},
 		"latched unknown":      {[]string{"play", "x", "--latched", "maybe"}, exitUsage, "start, seek, off"},
 		"overrides not there":  {[]string{"play", "x", "--qos-profile-overrides-path", "/nowhere.yaml"}, exitUsage, "no such file"},

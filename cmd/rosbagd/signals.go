@@ -12,12 +12,12 @@ import (
 // within milliseconds, and a recording must not be cut off by that.
 const graceForRepeats = 2 * time.Second
 
-// signalContext ends with the first INT, TERM or HUP. A third one, or a second one after graceForRepeats, ends the
+// signalContext ends with the first INT, TERM, HUP or QUIT (which would print the program's stacks otherwise). A third one, or a second one after graceForRepeats, ends the
 // process at once, for users who can not wait for the disk.
 func signalContext(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	done := make(chan struct{})
 	go func() {
 		var first time.Time
@@ -47,8 +47,9 @@ func signalContext(parent context.Context) (context.Context, func()) {
 // hardExit dies of the signal, so that the parent sees why.
 func hardExit(sig os.Signal) {
 	signal.Reset(sig)
-	if number, ok := sig.(syscall.Signal); ok {
+	if number, ok := sig.(syscall.Signal); ok && number != syscall.SIGQUIT {
 		_ = syscall.Kill(os.Getpid(), number) // the exit below is for when it does not work
+		<-time.After(time.Second)             // it comes when the kernel finds the time
 	}
 	os.Exit(exitFailed)
 }

@@ -17,8 +17,17 @@ const (
 	believedRatio = 64
 )
 
+// maxUncompressed bounds a chunk in memory: a few bytes of zstd can claim to be terabytes. The largest chunk that this
+// program writes holds one message.
+const maxUncompressed = 1 << 30
+
+var errChunkLarge = errors.New("chunk is too large")
+
 // decompress gives the records of a chunk in memory of their own; stored itself when they are not compressed.
 func (r *Reader) decompress(head chunkHead, stored []byte) ([]byte, error) {
+	if head.compression != CompressionNone && head.uncompressed > maxUncompressed {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are decompressed", errChunkLarge, head.uncompressed, int64(maxUncompressed))
+	}
 	believed := head.uncompressed <= believedSize || head.uncompressed/believedRatio <= uint64(len(stored))
 	switch head.compression {
 	case CompressionNone:
@@ -66,7 +75,7 @@ func (r *Reader) decompress(head chunkHead, stored []byte) ([]byte, error) {
 
 // grow reads at most one byte more than expected, which then shows as another size.
 func grow(from io.Reader, expected uint64) ([]byte, error) {
-	limit := int64(min(expected, 1<<40)) + 1
+	limit := int64(expected) + 1
 	var out bytes.Buffer
 	if _, err := out.ReadFrom(io.LimitReader(from, limit)); err != nil {
 		return nil, fmt.Errorf("decompress chunk: %w", err)

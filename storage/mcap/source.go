@@ -25,9 +25,9 @@ type source struct {
 }
 
 func openSource(path string) (*os.File, source, error) {
-	file, err := os.Open(path)
+	file, err := storage.OpenFile(path)
 	if err != nil {
-		return nil, source{}, fmt.Errorf("open bag file: %w", err)
+		return nil, source{}, err
 	}
 	info, err := file.Stat()
 	if err != nil {
