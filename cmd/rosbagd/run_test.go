@@ -49,7 +49,7 @@ func TestWrongCallsAreOneLineAndChangeNothing(t *testing.T) {
 		"overrides not there":  {[]string{"play", "x", "--qos-profile-overrides-path", "/nowhere.yaml"}, exitUsage, "no such file"},
 		"overrides malformed":  {[]string{"play", "x", "--qos-profile-overrides-path", yaml}, exitFailed, "qos.yaml:2: topic /a: key depth"},
 		"nothing to record":    {[]string{"record", "-o", out}, exitUsage, "nothing to record"},
-		"a name like record":   {[]string{"recrod"}, exitUsage, `did you mean "record"?`},
+		"a name like record":   {[]string{"recor"}, exitUsage, `did you mean "record"?`},
 		"a verb of rosbag2":    {[]string{"convert"}, exitUsage, "does not have yet"},
 		"a flag of rosbag2":    {[]string{"record", "-a", "-o", out, "--use-sim-time"}, exitUsage, "does not have yet"},
 		"two bags":             {[]string{"play", "x", "y"}, exitUsage, "one bag only"},
