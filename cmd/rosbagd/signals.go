@@ -17,7 +17,12 @@ const graceForRepeats = 2 * time.Second
 func signalContext(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	// INT is obeyed even where it was ignored at the start: a shell script does that to what it starts in the background,
+	// and ends it with INT all the same. HUP is not: nohup means it.
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		var first time.Time
