@@ -24,6 +24,17 @@ func numbers(from, to int) []string {
 	return list
 }
 
+func TestLoopOfNoDurationDoesNotSpin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := raise(t, evenBag(1, ms), Options{Loop: true})
+		pass(10*shortestLoop - ms)
+		s.cancel()
+		synctest.Wait()
+		require.NoError(t, s.over())
+		require.Len(t, s.since(), 10)
+	})
+}
+
 // The publishers outlive their last messages, but not the wish to stop.
 func TestLastMessagesAreWaitedFor(t *testing.T) {
 	for name, deaf := range map[string]bool{"they arrive": false, "they do not": true} {

@@ -3,10 +3,13 @@ package player
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"go.uber.org/zap"
+
+	"rosbagd/clock"
 )
 
 // move is what the play loop does next.
@@ -32,6 +35,9 @@ type decision struct {
 	err   error // the answer
 }
 
+// shortestLoop keeps a bag without duration, such as one latched message, from being played as fast as the machine can.
+const shortestLoop = 100 * time.Millisecond
+
 // play goes through the bag until its end, the last loop or a stop.
 func (p *Player) play(ctx context.Context, playing *playback) error {
 	until := int64(-1)
@@ -44,13 +50,14 @@ func (p *Player) play(ctx context.Context, playing *playback) error {
 		return nil
 	}
 	for {
+		began := time.Now()
 		if !p.pass(ctx, playing) {
 			return nil
 		}
 		if err := p.queue.failure(); err != nil {
 			return err
 		}
-		if !p.again(playing) {
+		if p.loops(playing) && !p.waitUntil(ctx, playing, began.Add(shortestLoop)) || !p.again(playing) {
 			return nil
 		}
 	}
@@ -74,7 +81,12 @@ func (p *Player) delay(ctx context.Context, playing *playback) bool {
 		return true
 	}
 	p.log.Info(fmt.Sprintf("Sleep %d ns", p.options.Delay.Nanoseconds()))
-	for end := time.Now().Add(p.options.Delay); ; {
+	return p.waitUntil(ctx, playing, time.Now().Add(p.options.Delay))
+}
+
+// waitUntil waits for a moment in wall time; false when the playback is over before it.
+func (p *Player) waitUntil(ctx context.Context, playing *playback, end time.Time) bool {
+	for {
 		left := time.Until(end)
 		if left <= 0 {
 			return true
@@ -82,8 +94,7 @@ func (p *Player) delay(ctx context.Context, playing *playback) bool {
 		if p.over(ctx, playing) {
 			return false
 		}
-		// The clock is held: only the timeout or a command ends this.
-		p.sleeper.Sleep(p.start, left)
+		p.sleeper.Sleep(clock.Time(math.MaxInt64), left) // the timeout or a command ends this, never the clock
 	}
 }
 
@@ -91,6 +102,13 @@ func (p *Player) over(ctx context.Context, playing *playback) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return playing.stopping || ctx.Err() != nil
+}
+
+// loops says whether a whole pass, from the start to the end, is followed by another one.
+func (p *Player) loops(playing *playback) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.options.Loop && playing.fromStart && playing.handled > 0
 }
 
 // again goes back to the start if asked to loop, and if there was something to play: an empty loop would spin.
