@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -56,5 +55,5 @@ func bagError(err error) error {
 	if errors.As(err, &missing) || errors.Is(err, storage.ErrUnknownStorage) || errors.Is(err, bag.ErrOtherStorage) {
 		return &usageError{err}
 	}
-	return fmt.Errorf("open bag: %w", err)
+	return err
 }
