@@ -341,7 +341,7 @@ func TestFaults(t *testing.T) {
 			pass(time.Minute)
 			require.NoError(t, s.over())
 			require.Equal(t, numbers(2, 4), s.since())
-			require.Equal(t, 1, s.logged("Failed to publish message on '/a' topic. \nError: test fault"), "once a second")
+			require.Equal(t, 1, s.logged("Failed to publish message on '/a' topic. Error: test fault"), "once a second")
 		})
 	})
 	t.Run("damaged part", func(t *testing.T) {

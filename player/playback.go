@@ -275,10 +275,11 @@ func (p *Player) publish(it item) bool {
 	}
 	err := out.publisher.Publish(it.data)
 	if err == nil {
+		p.published++
 		return true
 	}
 	if out.failures.allow(time.Now()) {
-		p.log.Error(fmt.Sprintf("Failed to publish message on '%s' topic. \nError: %v", out.name, err),
+		p.log.Error(fmt.Sprintf("Failed to publish message on '%s' topic. Error: %v", out.name, err),
 			zap.String("topic", out.name), zap.Int("not_logged", out.failures.takeSuppressed()))
 	}
 	return false

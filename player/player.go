@@ -29,6 +29,8 @@ type Player struct {
 	sleeper *clock.Sleeper
 	queue   *queue
 
+	published uint64 // messages of this playback, all passes together; belongs to the play loop
+
 	outputs []*output // by storage.TopicID; nil for what is not played. Written before the play loop runs.
 
 	mu       sync.Mutex // guards what follows; nothing blocks under it
@@ -170,7 +172,9 @@ func (p *Player) loop(ctx context.Context) error {
 			p.sleeper.Park()
 			continue
 		}
+		p.published = 0
 		err := p.play(ctx, playing)
+		p.log.Info("Playback is over", zap.Uint64("messages", p.published))
 		p.end(playing)
 		if p.options.Mode == PlayOnce {
 			if err == nil && ctx.Err() == nil {

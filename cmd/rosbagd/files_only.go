@@ -12,6 +12,9 @@ import (
 var errFilesOnly = &usageError{errors.New("this build works on files only and can not join a ROS graph; " +
 	"build the full one with 'make build' on a machine with ROS 2")}
 
+// needsROS is put behind the help of verbs that this build can not carry out.
+const needsROS = " (not in this build)"
+
 func runRecord(context.Context, *recordCall) error { return errFilesOnly }
 
 func runRecorder(context.Context, *recordCall) error { return errFilesOnly }

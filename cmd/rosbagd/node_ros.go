@@ -12,6 +12,9 @@ import (
 	"rosbagd/storage/qos"
 )
 
+// needsROS is put behind the help of verbs that need ROS, which this build has.
+const needsROS = ""
+
 // arguments are the ROS arguments with the log level among them.
 func (f *nodeFlags) arguments() []string {
 	if f.logLevel == "" {

@@ -51,7 +51,7 @@ func newPlayCommand(rosArgs []string) *cobra.Command {
 	call := &playCall{}
 	cmd := &cobra.Command{
 		Use:   "play BAG",
-		Short: "Play a bag (a directory or a single file) to its end",
+		Short: "Play a bag (a directory or a single file) to its end" + needsROS,
 		Example: `  rosbagd play run1 -r 2 --clock           twice as fast, with /clock
   rosbagd play run1 --start-paused         then call /rosbag2_player/resume, or press space`,
 		Args: oneBag,
@@ -71,7 +71,7 @@ func newPlayerCommand(rosArgs []string) *cobra.Command {
 	call := &playCall{}
 	cmd := &cobra.Command{
 		Use:   "player BAG",
-		Short: "Be the node /player: play a bag again and again by service, for as long as it runs",
+		Short: "Be the node /player: play a bag again and again by service, for as long as it runs" + needsROS,
 		Long: `Be the node /player. It begins to play at once, or with --idle when ~/play asks for it. At the end of the bag it
 waits for the next ~/play.`,
 		Args: oneBag,

@@ -45,7 +45,7 @@ func newRecordCommand(rosArgs []string) *cobra.Command {
 	call := &recordCall{}
 	cmd := &cobra.Command{
 		Use:   "record [topics...]",
-		Short: "Record topics to a new bag until INT, TERM or HUP",
+		Short: "Record topics to a new bag until INT, TERM or HUP" + needsROS,
 		Example: `  rosbagd record -a                        everything, to rosbag2_<date>
   rosbagd record -o run1 /imu /camera      two topics, to the directory run1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +64,7 @@ func newRecorderCommand(rosArgs []string) *cobra.Command {
 	call := &recordCall{}
 	cmd := &cobra.Command{
 		Use:   "recorder [topics...]",
-		Short: "Be the node /recorder: record and stop by service, for as long as it runs",
+		Short: "Be the node /recorder: record and stop by service, for as long as it runs" + needsROS,
 		Long: `Be the node /recorder. It begins to record at once, or with --idle when ~/record asks for it. ~/stop ends the bag,
 ~/record begins the next one. A bag that fails does not end the node.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
