@@ -31,22 +31,7 @@ func writeFile(directory *os.Root, name string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("open directory: %w", err)
 	}
-	return syncAndClose(opened)
-}
-
-func syncDirectory(path string) error {
-	directory, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("open directory: %w", err)
-	}
-	return syncAndClose(directory)
-}
-
-func syncAndClose(directory *os.File) error {
-	if err := directory.Sync(); err != nil {
-		return errors.Join(fmt.Errorf("sync directory: %w", err), directory.Close())
-	}
-	return directory.Close()
+	return storage.SyncAndClose(opened)
 }
 
 // maxMetadata bounds what is read as metadata.yaml: 10,000 topics take 10 MB.
@@ -77,5 +62,5 @@ func makeDirectory(path string) error {
 		}
 		return err
 	}
-	return syncDirectory(filepath.Dir(path))
+	return storage.SyncDirectory(filepath.Dir(path))
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"rosbagd/storage"
 )
@@ -32,16 +31,6 @@ type InfoOptions struct {
 	TopicNames bool
 	Sort       Sort
 	Location   *time.Location // of the start and end shown; nil is local time
-}
-
-// printable keeps names in a bag from writing lines and colours of their own on a terminal.
-func printable(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, name)
 }
 
 const infoIndent = "                   " // 19 wide
@@ -73,14 +62,14 @@ func WriteInfo(out io.Writer, r *Reader, options InfoOptions) error {
 	}
 	for i, topic := range r.Topics() {
 		row := infoRow{
-			name: printable(topic.Name), typ: printable(topic.Type), format: printable(topic.SerializationFormat),
+			name: storage.Printable(topic.Name), typ: storage.Printable(topic.Type), format: storage.Printable(topic.SerializationFormat),
 			count: topic.MessageCount,
 		}
 		if i < len(sizes) {
 			row.bytes, row.requests, row.responses = sizes[i].bytes, len(sizes[i].requests), len(sizes[i].responses)
 		}
 		if service, typ, ok := serviceOf(topic.Topic); ok {
-			row.name, row.typ = printable(service), printable(typ)
+			row.name, row.typ = storage.Printable(service), storage.Printable(typ)
 			text.services = append(text.services, row)
 		} else {
 			text.topics = append(text.topics, row)

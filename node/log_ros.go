@@ -5,11 +5,12 @@ package node
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/tiiuae/rclgo/pkg/rclgo"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"rosbagd/storage"
 )
 
 // Logger logs the way every ROS node does: to the terminal in the format that the user configured, to /rosout and to
@@ -54,7 +55,7 @@ func (c *logCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zap
 }
 
 func (c *logCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	line := printable(formatLog(entry.Message, append(c.fields[:len(c.fields):len(c.fields)], fields...)))
+	line := storage.Printable(formatLog(entry.Message, append(c.fields[:len(c.fields):len(c.fields)], fields...)))
 	c.node.mu.RLock()
 	defer c.node.mu.RUnlock()
 	if c.node.closed {
@@ -64,16 +65,6 @@ func (c *logCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 }
 
 func (c *logCore) Sync() error { return nil }
-
-// printable keeps names from bags and graphs from writing lines and colours of their own.
-func printable(line string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, line)
-}
 
 // formatLog puts the fields behind the message, in the order given.
 func formatLog(message string, fields []zapcore.Field) string {

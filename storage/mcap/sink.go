@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+
+	"rosbagd/storage"
 )
 
 // sink is the file below the library's writer. It joins small writes, passes large ones through, and can go back to
@@ -34,21 +36,10 @@ func createSink(path string) (*sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create bag file: %w", err)
 	}
-	if err := syncDirectory(filepath.Dir(path)); err != nil {
+	if err := storage.SyncDirectory(filepath.Dir(path)); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return &sink{file: file, buffer: make([]byte, 0, sinkBuffer)}, nil
-}
-
-func syncDirectory(path string) error {
-	directory, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("open directory: %w", err)
-	}
-	if err := directory.Sync(); err != nil {
-		return errors.Join(fmt.Errorf("sync directory: %w", err), directory.Close())
-	}
-	return directory.Close()
 }
 
 func (s *sink) Write(p []byte) (int, error) {
