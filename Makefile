@@ -26,9 +26,7 @@ setup: ## make or repair the ROS 2 prefix and the Go bindings
 
 build: ## bin/rosbagd: everything; needs ROS 2
 	@mkdir -p bin
-	@$(ROS) -- true
-	@[ -x bin/rosbagd ] || echo "building bin/rosbagd, a minute the first time ..." >&2
-	@$(ROS) -- sh -c 'exec go build -tags ros -o bin/rosbagd -ldflags "\
+	@$(ROS) -- sh -c '[ -x bin/rosbagd ] || echo "building bin/rosbagd, a minute the first time ..." >&2; exec go build -tags ros -o bin/rosbagd -ldflags "\
 	  -X \"rosbagd/node.defaultPrefix=$$AMENT_PREFIX_PATH\" -X rosbagd/node.defaultDistro=$$ROS_DISTRO" ./cmd/rosbagd'
 
 build-files: ## bin/rosbagd-files: the verbs that work on files only; needs no ROS 2

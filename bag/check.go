@@ -2,7 +2,6 @@ package bag
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 
@@ -17,7 +16,7 @@ func (r *Reader) CheckFiles() {
 		return
 	}
 	if len(r.files) == 0 {
-		r.addNote(fmt.Sprintf("%s: metadata.yaml lists no file", r.path))
+		r.addNote("%s: metadata.yaml lists no file", r.path)
 	}
 	differs := false
 	for _, f := range r.files {
@@ -25,7 +24,7 @@ func (r *Reader) CheckFiles() {
 		if err != nil {
 			// What metadata.yaml tells is all there is to tell. A file that is not there was noted by Open.
 			if !errors.Is(err, storage.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) {
-				r.addNote(fmt.Sprintf("%s: can not be read: %v", f.path, err))
+				r.addNote("%s: can not be read: %v", f.path, err)
 			}
 			continue
 		}
@@ -36,7 +35,7 @@ func (r *Reader) CheckFiles() {
 		}
 		differs = true
 		if f.known && info.MessageCount != f.described.MessageCount {
-			r.addNote(fmt.Sprintf("%s: has %d of the %d messages that metadata.yaml tells", f.path, info.MessageCount, f.described.MessageCount))
+			r.addNote("%s: has %d of the %d messages that metadata.yaml tells", f.path, info.MessageCount, f.described.MessageCount)
 		}
 		f.described, f.known = found, true
 	}

@@ -205,7 +205,7 @@ func (r *Reader) measure() ([]usage, error) {
 		case errors.Is(err, io.EOF):
 			return sizes, nil
 		case errors.As(err, &corruption):
-			r.addNote(err.Error())
+			r.addNote("%v", err)
 			continue
 		case err != nil:
 			return nil, err
@@ -219,12 +219,6 @@ func (r *Reader) measure() ([]usage, error) {
 			u.countEvent(m.Data)
 		}
 	}
-}
-
-func (r *Reader) addNote(note string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.notes = append(r.notes, note)
 }
 
 func (r *Reader) topic(id storage.TopicID) storage.Topic {

@@ -75,6 +75,13 @@ func (r *Reader) Notes() []string {
 	return slices.Clone(r.notes)
 }
 
+func (r *Reader) addNote(format string, arguments ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note(format, arguments...)
+}
+
+// note is called with mu held, or before anybody else has the Reader.
 func (r *Reader) note(format string, arguments ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
 }

@@ -38,6 +38,13 @@ func (w *Writer) Run(ctx context.Context) error {
 // stallAge is how long a write may take before it is reported; a write goes to memory and takes microseconds.
 const stallAge = 2 * time.Second
 
+// watched does what may wait for the disk, under the eyes of watchStall. It is called with mu held.
+func (w *Writer) watched(work func() error) error {
+	w.busySince.Store(time.Now().UnixNano())
+	defer w.busySince.Store(0)
+	return work()
+}
+
 // watchStall reports a disk that takes nothing, while it does: the write itself can only tell afterwards.
 func (w *Writer) watchStall() func() error {
 	var reported int64
@@ -85,9 +92,7 @@ func (w *Writer) flushAged() error {
 	}
 	w.unflushed = time.Time{}
 	w.unsynced = true
-	w.busySince.Store(time.Now().UnixNano())
-	defer w.busySince.Store(0)
-	if err := w.current.writer.Flush(); err != nil {
+	if err := w.watched(w.current.writer.Flush); err != nil {
 		return w.fail(err)
 	}
 	return nil

@@ -224,9 +224,7 @@ func (w *Writer) Write(messages []storage.Message) error {
 	if w.unflushed.IsZero() {
 		w.unflushed = time.Now()
 	}
-	w.busySince.Store(time.Now().UnixNano())
-	err := w.current.writer.Write(messages)
-	w.busySince.Store(0)
+	err := w.watched(func() error { return w.current.writer.Write(messages) })
 	var rejected *storage.RejectedError
 	if err == nil || errors.As(err, &rejected) {
 		return err
@@ -297,7 +295,7 @@ func (w *Writer) Split() (closed, opened string, err error) {
 	}
 	old := w.current
 	// The promise of FlushAge must not wait until Run gets to this file.
-	if err := old.writer.Flush(); err != nil {
+	if err := w.watched(old.writer.Flush); err != nil {
 		return "", "", errors.Join(w.fail(err), next.writer.Close())
 	}
 	w.retire(old)

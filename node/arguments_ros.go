@@ -54,11 +54,3 @@ func argumentError(what string) error {
 	C.rbd_take_error(cWhat, e.buffer())
 	return &ArgumentError{Text: cleanRCLError(C.GoString(e.buffer()))}
 }
-
-// cleanRCLError drops the "at file:line" that rcl puts behind its sentences.
-func cleanRCLError(text string) string {
-	if i := strings.Index(text, ", at /"); i > 0 {
-		text = text[:i]
-	}
-	return text
-}

@@ -17,12 +17,17 @@ type ArgumentError struct{ Text string }
 
 func (e *ArgumentError) Error() string { return e.Text }
 
+// cleanRCLError drops the places in rcl's sources that rcl puts behind its sentences.
+func cleanRCLError(text string) string {
+	if i := strings.Index(text, ", at /"); i > 0 {
+		text = text[:i]
+	}
+	return text
+}
+
 // firstLine cuts the stack traces that rclgo puts behind its errors.
 func firstLine(err error) error {
-	text := strings.TrimSpace(err.Error())
-	if i := strings.Index(text, ", at /"); i > 0 {
-		text = text[:i] // a place in rcl's sources
-	}
+	text := cleanRCLError(strings.TrimSpace(err.Error()))
 	if strings.HasPrefix(text, "[*rclgo.") {
 		_, text, _ = strings.Cut(text, "] ")
 	}

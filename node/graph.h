@@ -27,12 +27,6 @@ int rbd_subscriptions(
   const rcl_node_t * node, const char * topic, rbd_endpoint_t ** endpoints, size_t * count, char * error);
 void rbd_endpoints_free(rbd_endpoint_t * endpoints, size_t count);
 
-// Publishes the node's log on /rosout. rclcpp and rclpy do it since rcl itself no longer does.
-int rbd_rosout_open(rcl_node_t * node, char * error);
-void rbd_rosout_close(rcl_node_t * node);
-// Ends logging for the process: what is buffered reaches the log file.
-int rbd_logging_end(char * error);
-
 typedef struct rbd_graph_wait rbd_graph_wait_t;
 
 // One waiter a node: the graph's guard condition is reset by whoever waits.

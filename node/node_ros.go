@@ -8,6 +8,7 @@ package node
 #include <stdlib.h>
 #include "dataplane.h"
 #include "graph.h"
+#include "rosout.h"
 */
 import "C"
 

@@ -1,6 +1,6 @@
 //go:build ros
 
-#include "graph.h"
+#include "rosout.h"
 
 #include <rcl/error_handling.h>
 #include <rcl/logging.h>

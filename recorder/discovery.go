@@ -54,8 +54,7 @@ type discovery struct {
 type watched struct {
 	*topic
 	meta       storage.Topic
-	overridden bool
-	override   qos.Profile       // if overridden
+	override   *qos.Profile      // nil: the subscriptions follow the publishers
 	publishers map[node.GID]bool // seen so far
 	classes    map[class]*subscription
 }
@@ -210,10 +209,9 @@ func (d *discovery) look(only func(name string) bool) {
 
 // complainOfTypes tells once that the nodes of a topic do not agree on its type: a file has one type for each topic.
 func (d *discovery) complainOfTypes(name string, types []string) {
-	if d.warned["types of "+name] {
+	if !d.first("types of " + name) {
 		return
 	}
-	d.warned["types of "+name] = true
 	if w := d.watched[name]; w != nil {
 		d.log.Error("topic has more than one type, only one of them is recorded",
 			zap.String("topic", name), zap.Strings("types", types), zap.String("recorded", w.typ))
@@ -239,13 +237,16 @@ func (d *discovery) subscribe(name, typ string) {
 		classes:    map[class]*subscription{},
 	}
 	w.addOffers(publishers)
-	for _, profile := range subscriptionProfiles(publishers, d.opts.Depth) {
+	profiles := subscriptionProfiles(publishers, d.opts.Depth)
+	if override, ok := d.opts.QoSOverrides[name]; ok {
+		w.override = &override
+		profiles = []qos.Profile{override}
+		d.log.Info("Overriding subscription profile for " + name)
+	}
+	for _, profile := range profiles {
 		if err := d.addClass(w, profile); err != nil {
 			d.complain(w, err)
 			d.offersStale = true // classes that are missing now are tried again with the offers
-			break
-		}
-		if w.overridden {
 			break
 		}
 	}
@@ -253,19 +254,12 @@ func (d *discovery) subscribe(name, typ string) {
 		return
 	}
 	d.watched[name] = w
-	if w.overridden {
-		d.checkOverride(w, publishers)
-	}
+	d.checkOverride(w, publishers)
 	d.log.Info(fmt.Sprintf("Subscribed to topic '%s'", name))
 }
 
 // addClass makes the subscription of w for the class of profile, and the topic in the bag with its first one.
 func (d *discovery) addClass(w *watched, profile qos.Profile) error {
-	c := classOf(profile)
-	if override, ok := d.opts.QoSOverrides[w.name]; ok {
-		profile, w.overridden, w.override = override, true, override
-		d.log.Info("Overriding subscription profile for " + w.name)
-	}
 	first := len(w.classes) == 0
 	if !first {
 		w.compare.Store(true)
@@ -280,7 +274,7 @@ func (d *discovery) addClass(w *watched, profile qos.Profile) error {
 	if err != nil {
 		return err
 	}
-	w.classes[c] = &subscription{id: id}
+	w.classes[classOf(profile)] = &subscription{id: id}
 	return nil
 }
 
@@ -298,10 +292,16 @@ func (d *discovery) complain(w *watched, err error) {
 }
 
 func (d *discovery) warnOnce(key, message string, fields ...zap.Field) {
-	if !d.warned[key] {
-		d.warned[key] = true
+	if d.first(key) {
 		d.log.Warn(message, fields...)
 	}
+}
+
+// first says whether this is the first complaint of its kind in this bag.
+func (d *discovery) first(key string) bool {
+	before := d.warned[key]
+	d.warned[key] = true
+	return !before
 }
 
 // describe is what the bag keeps of a topic, without its offers and its definition.
@@ -342,9 +342,8 @@ func (d *discovery) refreshOffers(now time.Time) {
 		if w.addOffers(publishers) {
 			d.rec.updateTopic(w.topic, slices.Clone(w.meta.OfferedQoS))
 		}
-		if w.overridden {
-			d.checkOverride(w, publishers)
-		} else {
+		d.checkOverride(w, publishers)
+		if w.override == nil {
 			d.adapt(w, publishers, now)
 		}
 	}
@@ -352,8 +351,11 @@ func (d *discovery) refreshOffers(now time.Time) {
 
 // checkOverride warns once about publishers that an override shuts out.
 func (d *discovery) checkOverride(w *watched, publishers []node.Endpoint) {
+	if w.override == nil {
+		return
+	}
 	for _, p := range publishers {
-		if policy, refused := refuses(w.override, p.QoS); refused {
+		if policy, refused := refuses(*w.override, p.QoS); refused {
 			d.warnOnce("override of "+w.name, "the override asks for more than a publisher offers, nothing of it will be recorded",
 				zap.String("topic", w.name), zap.String("policy", policy), zap.String("publisher", p.NodeName))
 		}

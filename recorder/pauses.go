@@ -8,7 +8,7 @@ const keptChanges = 64
 // pauses knows when pauses began and ended. A message belongs to a pause by the time at which it was received, not by
 // when it comes out of the middleware: batches are taken some milliseconds later.
 type pauses struct {
-	history atomic.Pointer[pauseHistory] // replaced as a whole, by one goroutine at a time
+	history atomic.Pointer[pauseHistory] // replaced as a whole, never changed
 }
 
 type pauseHistory struct {

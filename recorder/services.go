@@ -62,17 +62,25 @@ func instantly(answer func(request any) any) func(any, func(any)) {
 // slow answers from the goroutine of Run, in the order of the requests.
 func (r *Recorder) slow(answer func(request any) error) func(any, func(any)) {
 	return func(request any, reply func(any)) {
-		select {
-		case r.requests <- func() {
+		if !r.enqueue(func() {
 			answered := code(answer(request))
 			if answered.ReturnCode != codeDone {
 				r.log.Warn("Request refused: " + answered.ErrorString)
 			}
 			reply(answered)
-		}:
-		default:
+		}) {
 			reply(&msgs.CodeResponse{ReturnCode: codeRefused, ErrorString: tooManyRequests})
 		}
+	}
+}
+
+// enqueue leaves a request to work; false when too many are waiting.
+func (r *Recorder) enqueue(request func()) bool {
+	select {
+	case r.requests <- request:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -139,9 +147,7 @@ func (r *Recorder) serveSplit(request any, reply func(any)) {
 			reply(&msgs.CodeResponse{ReturnCode: splitFailed, ErrorString: err.Error()})
 		}
 	}
-	select {
-	case r.requests <- func() { r.requestSplit(answer) }:
-	default:
+	if !r.enqueue(func() { r.requestSplit(answer) }) {
 		reply(&msgs.CodeResponse{ReturnCode: splitFailed, ErrorString: tooManyRequests})
 	}
 }

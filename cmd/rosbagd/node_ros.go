@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"rosbagd/node"
+	"rosbagd/recorder"
 	"rosbagd/storage/qos"
 )
 
@@ -64,4 +65,13 @@ func eventProfile() qos.Profile {
 	p := qos.Default()
 	p.Depth = 1
 	return p
+}
+
+// expandTopics makes topic names that a user gave full.
+func expandTopics(names []string, n *node.Node, nodeName string) []string {
+	var full []string
+	for _, name := range names {
+		full = append(full, recorder.ExpandTopicName(name, n.Namespace(), nodeName))
+	}
+	return full
 }

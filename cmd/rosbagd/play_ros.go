@@ -16,20 +16,16 @@ import (
 	"rosbagd/msgs"
 	"rosbagd/node"
 	"rosbagd/player"
-	"rosbagd/recorder"
 	"rosbagd/storage/qos"
 )
 
 // runPlay plays one bag, once or as often as services ask for it.
 func runPlay(ctx context.Context, call *playCall, stderr io.Writer) error {
-	reader, err := bag.Open(call.bag, bag.ReaderOptions{StorageID: call.storageID})
+	reader, err := openBag(call.bag, call.storageID)
 	if err != nil {
-		return bagError(err)
+		return err
 	}
-	reader.CheckFiles()
-	for _, note := range reader.Notes() {
-		printWarning(stderr, "%s", note)
-	}
+	printNotes(stderr, reader)
 	for _, rule := range call.remap {
 		call.node.rosArgs = append(call.node.rosArgs, "--remap", rule)
 	}
@@ -94,14 +90,6 @@ func withKeyboard(p *player.Player, log *zap.Logger) func(context.Context) error
 		keyboard.Wait()
 		return err
 	}
-}
-
-func expandTopics(names []string, n *node.Node, nodeName string) []string {
-	var full []string
-	for _, name := range names {
-		full = append(full, recorder.ExpandTopicName(name, n.Namespace(), nodeName))
-	}
-	return full
 }
 
 // clockProfile is rclcpp's QoS for /clock.

@@ -61,22 +61,17 @@ func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*re
 	if err := r.Serve(n); err != nil {
 		return recorder.Result{}, err
 	}
-	serve := func(ctx context.Context) error { return n.Run(ctx) }
-	err = runWithServices(ctx, serve, r.Run)
+	err = runWithServices(ctx, n.Run, r.Run)
 	return r.Result(), err
 }
 
 func (c *recordCall) recorderOptions(n *node.Node) recorder.Options {
-	topics := make([]string, 0, len(c.topics))
-	for _, topic := range c.topics {
-		topics = append(topics, recorder.ExpandTopicName(topic, n.Namespace(), c.node.name))
-	}
 	return recorder.Options{
 		NodeName: n.Name(), URI: c.output, StartPaused: c.startPaused, NoDiscovery: c.noDiscovery,
 		PollingInterval: time.Duration(c.pollingMillis) * time.Millisecond,
 		QoSOverrides:    c.overrides, MaxCacheSize: c.maxCacheSize,
 		Filter: recorder.Filter{
-			Topics: topics, IncludeHidden: c.includeHidden,
+			Topics: expandTopics(c.topics, n, c.node.name), IncludeHidden: c.includeHidden,
 			AllTopics: c.all || c.allTopics, AllServices: c.all || c.allServices, AllActions: c.all || c.allActions,
 		},
 	}

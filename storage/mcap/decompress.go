@@ -88,7 +88,7 @@ func (r *Reader) zstdDecoder() (*zstd.Decoder, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.zstd == nil {
-		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(1<<32))
+		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxUncompressed))
 		if err != nil {
 			return nil, fmt.Errorf("set up zstd: %w", err)
 		}
