@@ -7,18 +7,25 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"rosbagd/test/domain"
 )
 
-// testDomain is the ROS_DOMAIN_ID of this package's tests; no other test of the project uses it.
-const testDomain = "93"
-
 func TestMain(m *testing.M) {
-	for key, value := range map[string]string{"ROS_LOCALHOST_ONLY": "1", "ROS_DOMAIN_ID": testDomain, "ROS_LOG_DIR": os.TempDir()} {
+	id, _, err := domain.Take() // until the process ends
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for key, value := range map[string]string{
+		"ROS_LOCALHOST_ONLY": "1", "ROS_DOMAIN_ID": strconv.Itoa(id), "ROS_LOG_DIR": os.TempDir(),
+	} {
 		if err := os.Setenv(key, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"rosbagd/test/domain"
 )
 
 const (
@@ -48,8 +50,9 @@ func removeSegments(names []string) {
 
 // removePorts removes the ports of a domain that nobody is in any more. The ports from 7000 on are shared by all domains
 // of the machine and used again by whoever comes next: they are let alone.
-func removePorts(domain int) {
-	for port := firstPort + portsADomain*domain; port < firstPort+portsADomain*(domain+1); port++ {
+func removePorts(id int) {
+	first, end := domain.Ports(id)
+	for port := first; port < end; port++ {
 		removeSharedMemory(portPrefix + strconv.Itoa(port))
 	}
 }

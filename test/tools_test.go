@@ -11,15 +11,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
+// compiling is held by the test that compiles: others that want the same tool wait, and find it made.
+var compiling sync.Mutex
+
 // tool compiles a C tool of tools/ against the ROS prefix and returns its path. The result is kept beside the prefix
 // where that can be written, under a name that changes with the sources.
 func tool(t *testing.T, name string) string {
 	t.Helper()
+	compiling.Lock()
+	defer compiling.Unlock()
 	sources, err := filepath.Glob(filepath.Join("tools", "*"))
 	require.NoError(t, err)
 	sum := sha256.New()
@@ -40,7 +46,8 @@ func tool(t *testing.T, name string) string {
 	if _, err := os.Stat(built); err == nil {
 		return built
 	}
-	unfinished := filepath.Join(directory, name+".part-"+filepath.Base(t.TempDir()))
+	// Another process may be at it as well: each writes a file of its own, and the last name given stays.
+	unfinished := filepath.Join(directory, fmt.Sprintf("%s.part-%d", name, os.Getpid()))
 	output, err := exec.Command("gcc", compilerArguments(name, unfinished)...).CombinedOutput()
 	require.NoError(t, err, "compile %s:\n%s", name, output)
 	require.NoError(t, os.Rename(unfinished, built))

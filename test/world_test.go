@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"rosbagd/test/domain"
 )
 
 const (
@@ -35,7 +37,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{domain: takeDomain(t), directory: t.TempDir()}
+	id, release, err := domain.Take()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, release()) })
+	w := &world{domain: id, directory: t.TempDir()}
 	logs := filepath.Join(w.directory, "ros-log")
 	require.NoError(t, os.Mkdir(logs, 0o755))
 	list := string(filepath.ListSeparator)
