@@ -4,7 +4,7 @@ package node
 
 /*
 #cgo CFLAGS: -std=c11 -D_GNU_SOURCE -Wall -Wextra
-#cgo LDFLAGS: -lrcl -lrmw -lrcutils -lrosidl_runtime_c -ldl -lpthread
+#cgo LDFLAGS: -lrcl -lrmw -lrcutils -lrosidl_runtime_c -lrosidl_typesupport_introspection_c -ldl -lpthread
 #include <stdlib.h>
 #include "dataplane.h"
 #include "graph.h"
@@ -60,6 +60,7 @@ type Node struct {
 	subscriptions map[SubscriptionID]*C.rbd_subscription_t
 	lastID        SubscriptionID
 	publishers    map[*Publisher]struct{}
+	clients       map[*Client]struct{}
 }
 
 // Open makes a context and a node in it. The node is visible in the graph at once; its services answer once Run runs.
@@ -90,6 +91,7 @@ func Open(opts Options) (*Node, error) {
 		context:       ctx,
 		subscriptions: map[SubscriptionID]*C.rbd_subscription_t{},
 		publishers:    map[*Publisher]struct{}{},
+		clients:       map[*Client]struct{}{},
 	}
 	if err := n.open(opts); err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -195,6 +197,10 @@ func (n *Node) Close() error {
 		errs = append(errs, publisher.destroy())
 	}
 	n.publishers = nil
+	for client := range n.clients {
+		errs = append(errs, client.destroy())
+	}
+	n.clients = nil
 	if n.plane != nil {
 		C.rbd_plane_destroy(n.plane)
 		n.plane = nil

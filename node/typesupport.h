@@ -5,6 +5,7 @@
 #define ROSBAGD_TYPESUPPORT_H
 
 #include <rosidl_runtime_c/message_type_support_struct.h>
+#include <rosidl_runtime_c/service_type_support_struct.h>
 
 #include "dataplane.h"
 
@@ -13,5 +14,7 @@
 // middleware keep pointers to it for longer than we can know.
 int rbd_typesupport(
   const char * library, const char * symbol, const rosidl_message_type_support_t ** type_support, char * error);
+int rbd_service_typesupport(
+  const char * library, const char * symbol, const rosidl_service_type_support_t ** type_support, char * error);
 
 #endif
