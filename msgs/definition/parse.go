@@ -8,30 +8,55 @@ import (
 
 // isBuiltin says whether name is a type of the .msg grammar itself.
 func isBuiltin(name string) bool {
-	switch name {
-	case "bool", "byte", "char", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32",
-		"int64", "uint64", "string", "wstring", "time", "duration":
-		return true
-	}
-	return false
+	_, known := fieldTypes[name]
+	return known || name == "time" || name == "duration" // of ROS 1: refused where a description is asked for
 }
 
-// messageReferences lists the types that the .msg text of package pkg uses, sorted, each once. It reads the grammar
-// only as deep as that needs: each line that is neither blank nor a comment starts with a type and has a name behind
-// it; constants and defaults are not looked at.
-func messageReferences(pkg, text string) ([]typeName, error) {
-	var refs []typeName
+// statement is a line of .msg text with something in it: a field or a constant.
+type statement struct {
+	line int
+	typ  string // as it is written
+	name string
+	rest string // what stands behind the name: "= value" of a constant, a default, a comment
+}
+
+func (s statement) isConstant() bool { return strings.HasPrefix(s.rest, "=") }
+
+// statements cuts .msg text into its statements, and looks no deeper into them.
+func statements(text string) ([]statement, error) {
+	var found []statement
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
-		fields := strings.Fields(line)
-		if len(fields) == 0 || fields[0][0] == '#' {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
 			continue
 		}
-		if len(fields) == 1 || fields[1][0] == '#' {
-			return nil, fmt.Errorf("read line %d: %q has no field name", number, fields[0])
+		end := strings.IndexFunc(line, isSpace)
+		if end < 0 || strings.TrimSpace(line[end:])[0] == '#' {
+			return nil, fmt.Errorf("read line %d: %q has no field name", number, strings.Fields(line)[0])
 		}
-		base := fields[0]
+		s := statement{line: number, typ: line[:end], name: strings.TrimSpace(line[end:])}
+		if end := strings.IndexFunc(s.name, func(c rune) bool { return isSpace(c) || c == '=' || c == '#' }); end >= 0 {
+			s.name, s.rest = s.name[:end], strings.TrimSpace(s.name[end:])
+		}
+		found = append(found, s)
+	}
+	return found, nil
+}
+
+func isSpace(c rune) bool { return strings.ContainsRune(" \t\r\v\f", c) }
+
+// messageReferences lists the types that the .msg text of package pkg uses, sorted, each once. Constants and defaults
+// are not looked at.
+func messageReferences(pkg, text string) ([]typeName, error) {
+	lines, err := statements(text)
+	if err != nil {
+		return nil, err
+	}
+	var refs []typeName
+	for _, s := range lines {
+		base := s.typ
 		if end := strings.IndexAny(base, "[<"); end >= 0 { // an array or the bound of a string
 			base = base[:end]
 		}
@@ -40,11 +65,36 @@ func messageReferences(pkg, text string) ([]typeName, error) {
 		}
 		ref, err := resolve(pkg, base)
 		if err != nil {
-			return nil, fmt.Errorf("read line %d: %w", number, err)
+			return nil, fmt.Errorf("read line %d: %w", s.line, err)
 		}
 		refs = append(refs, ref)
 	}
 	return sortedOnce(refs), nil
+}
+
+// messageFields reads the fields of .msg text of package pkg.
+func messageFields(pkg, text string) ([]Field, error) {
+	lines, err := statements(text)
+	if err != nil {
+		return nil, err
+	}
+	var fields []Field
+	for _, s := range lines {
+		typ, err := parseFieldType(pkg, s.typ)
+		if err != nil {
+			return nil, fmt.Errorf("read line %d: %w", s.line, err)
+		}
+		if !isIdentifier(s.name) {
+			return nil, fmt.Errorf("read line %d: %q is no field name", s.line, s.name)
+		}
+		if !s.isConstant() {
+			fields = append(fields, Field{Name: s.name, Type: typ, Default: defaultValue(typ, s.rest)})
+		}
+	}
+	if len(fields) == 0 {
+		fields = []Field{emptyField}
+	}
+	return fields, nil
 }
 
 // resolve finds out which type a reference within package pkg means.
