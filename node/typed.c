@@ -10,7 +10,7 @@
 #include <rmw/rmw.h>
 #include <rosidl_typesupport_introspection_c/identifier.h>
 
-#define ENCAPSULATION_SIZE 4
+#include "cdr.h"
 
 int rbd_type_of(const rosidl_message_type_support_t * support, rbd_type_t * type, char * error)
 {
@@ -50,8 +50,8 @@ void rbd_typed_free(const rbd_type_t * type, void * message)
 int rbd_typed_read(const rbd_type_t * type, const uint8_t * data, size_t size, void ** out, char * error)
 {
   *out = NULL;
-  if (size < ENCAPSULATION_SIZE) {
-    snprintf(error, RBD_ERROR_SIZE, "%zu bytes are too few for a serialized message", size);
+  size_t used;
+  if (rbd_cdr_check(type->members, data, size, &used, error) != 0) {
     return 1;
   }
   void * message = rbd_typed_new(type);
@@ -74,9 +74,24 @@ int rbd_typed_read(const rbd_type_t * type, const uint8_t * data, size_t size, v
   return 0;
 }
 
+static void fini_serialized(rcl_serialized_message_t * serialized)
+{
+  if (rmw_serialized_message_fini(serialized) != RMW_RET_OK) {
+    rcl_reset_error();
+  }
+}
+
+// The middleware leaves the bytes of the padding as they are in new memory: here they are zero.
+static void * zeroed_reallocate(void * pointer, size_t size, void * state)
+{
+  (void)state;
+  return pointer ? realloc(pointer, size) : calloc(1, size);
+}
+
 int rbd_typed_write(const rbd_type_t * type, const void * message, rbd_bytes_t * bytes, char * error)
 {
   rcl_allocator_t allocator = rcl_get_default_allocator();
+  allocator.reallocate = zeroed_reallocate;
   rcl_serialized_message_t serialized = rmw_get_zero_initialized_serialized_message();
   if (rmw_serialized_message_init(&serialized, 0, &allocator) != RMW_RET_OK) {
     rbd_take_error("serialize message", error);
@@ -84,13 +99,17 @@ int rbd_typed_write(const rbd_type_t * type, const void * message, rbd_bytes_t *
   }
   if (rmw_serialize(message, type->support, &serialized) != RMW_RET_OK) {
     rbd_take_error("serialize message", error);
-    if (rmw_serialized_message_fini(&serialized) != RMW_RET_OK) {
-      rcl_reset_error();
-    }
+    fini_serialized(&serialized);
+    return 1;
+  }
+  // The length is an estimate and may have room for padding that was not needed.
+  size_t used;
+  if (rbd_cdr_check(type->members, serialized.buffer, serialized.buffer_length, &used, error) != 0) {
+    fini_serialized(&serialized);
     return 1;
   }
   bytes->data = serialized.buffer;
-  bytes->size = serialized.buffer_length;
+  bytes->size = used;
   return 0;
 }
 

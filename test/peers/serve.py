@@ -30,12 +30,14 @@ from test_msgs.action import Fibonacci
 from test_msgs.srv import Arrays, BasicTypes, Empty
 
 ENDLESS = 1000
+TELLING = threading.Lock()
 
 
 def tell(name, message):
     kind = type(message)
     note = {"name": name, "type": kind.__name__, "data": base64.b64encode(serialize_message(message)).decode()}
-    print(json.dumps(note), flush=True)
+    with TELLING:  # requests come on many threads
+        print(json.dumps(note), flush=True)
 
 
 def copy(request, response):
