@@ -16,7 +16,7 @@ GO_FILES = $(shell find . -name '*.go' -not -path './.ros/*' -not -path './msgs/
 export ROS_LOCALHOST_ONLY := 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build build-files test test-files test-ros test-asan run lint lint-c bench soak clean
+.PHONY: help setup build build-files test test-files test-ros test-asan run lint lint-c check-distros bench soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,9 @@ run: build ## record and play a short demonstration
 lint-c: ## C warnings are errors
 	@$(ROS) -- sh -c 'for file in node/*.c test/tools/*.c; do \
 	  gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only $$CGO_CFLAGS $$file || exit 1; done'
+
+check-distros: ## our C interface against the declarations of Humble and Lyrical, which can't be installed here
+	@python3 scripts/check_distros.py
 
 lint: lint-c $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy go.mod
 	@unformatted=$$($(GOFUMPT) -l $(GO_FILES)) && if [ -n "$$unformatted" ]; then \

