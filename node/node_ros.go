@@ -215,6 +215,8 @@ func (n *Node) Close() error {
 	}
 	if err := n.context.Close(); err != nil {
 		errs = append(errs, fmt.Errorf("close node: %w", firstLine(err)))
+	} else {
+		n.types.free() // a context that does not end may still use them
 	}
 	return errors.Join(errs...)
 }

@@ -26,10 +26,10 @@ type Publisher struct {
 	handle *C.rbd_publisher_t
 }
 
-// CreatePublisher adds a serialized publisher. typ is "pkg/msg/Name"; an error that wraps ErrNotInstalled means that
-// its package is not on this machine.
+// CreatePublisher adds a serialized publisher. typ is "pkg/msg/Name", and its package need not be on this machine, see
+// Describe; an error that wraps ErrNotInstalled means that the middleware does not work without.
 func (n *Node) CreatePublisher(topic, typ string, profile qos.Profile) (*Publisher, error) {
-	support, err := n.types.load(typ)
+	support, err := n.types.find(typ)
 	if err != nil {
 		return nil, err
 	}

@@ -20,10 +20,10 @@ import (
 )
 
 // Subscribe adds a serialized subscription. typ is "pkg/msg/Name" (also the event types of services and the parts of
-// actions); an error that wraps ErrNotInstalled means that its package is not on this machine. topic is expanded and
-// remapped like any name of the node.
+// actions), and its package need not be on this machine, see Describe; an error that wraps ErrNotInstalled means that the
+// middleware does not work without. topic is expanded and remapped like any name of the node.
 func (n *Node) Subscribe(topic, typ string, profile qos.Profile) (SubscriptionID, error) {
-	support, err := n.types.load(typ)
+	support, err := n.types.find(typ)
 	if err != nil {
 		return 0, err
 	}

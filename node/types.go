@@ -3,6 +3,7 @@ package node
 import (
 	"time"
 
+	"rosbagd/storage"
 	"rosbagd/storage/qos"
 )
 
@@ -17,6 +18,13 @@ type Endpoint struct {
 	TypeHash      string // RIHS01_<64 hex>; empty where the distro has none
 	GID           GID
 	QoS           qos.Profile
+}
+
+// Type is what is known of a type whose package need not be installed.
+type Type struct {
+	Name       string             // pkg/msg/Name
+	Hash       string             // as others announce it, RIHS01_<64 hex>; empty where nobody does
+	Definition storage.Definition // with an empty encoding where there is none
 }
 
 // SubscriptionID names a subscription of one Node; ids are never used again.

@@ -4,6 +4,7 @@ package node
 
 /*
 #include <stdlib.h>
+#include "opaque.h"
 #include "typesupport.h"
 */
 import "C"
@@ -16,10 +17,12 @@ import (
 	"unsafe"
 )
 
-// typeSupports finds the type supports of installed packages. The zero value is ready.
+// typeSupports finds the type supports of installed packages, and makes those of others. The zero value is ready.
 type typeSupports struct {
-	mu    sync.Mutex
-	known map[string]*C.rosidl_message_type_support_t
+	mu    sync.Mutex                                  // guards what lies below
+	known map[string]*C.rosidl_message_type_support_t // installed
+	told  map[string]knownType                        // by type: what Describe was told
+	made  map[opaqueKey]*C.rbd_opaque_t               // owned, until free
 }
 
 // load opens the library of a type's package. Failures are not kept: a package may be installed while we run.

@@ -323,7 +323,7 @@ func (d *discovery) define(meta *storage.Topic) {
 	definition, err := d.env.Definitions.Definition(meta.Type)
 	if err != nil {
 		d.warnOnce("definition of "+meta.Type, "definition of a type was not found, it is recorded without",
-			zap.String("type", meta.Type), zap.Error(err))
+			zap.String("type", meta.Type), zap.String("topic", meta.Name), zap.Error(err))
 		return
 	}
 	meta.Definition = definition

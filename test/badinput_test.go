@@ -98,7 +98,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestRecordUnknownType meets a topic whose type is not installed: one warning, and the rest is recorded.
+// TestRecordUnknownType meets a topic whose type is not installed: one warning, and all is recorded.
 func TestRecordUnknownType(t *testing.T) {
 	w := newWorld(t)
 	bag := w.path("bag")

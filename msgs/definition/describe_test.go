@@ -9,7 +9,9 @@ import (
 	"rosbagd/storage"
 )
 
-func ros2msg(text string) storage.Definition { return storage.Definition{Encoding: "ros2msg", Text: text} }
+func ros2msg(text string) storage.Definition {
+	return storage.Definition{Encoding: "ros2msg", Text: text}
+}
 
 const (
 	stringHash  = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"
