@@ -44,7 +44,8 @@ type Node struct {
 	ros     *rclgo.Node
 	handle  *C.rcl_node_t // borrowed from ros
 
-	types typeSupports
+	types     typeSupports
+	describer *describer // nil where the distro has none
 
 	flushes atomic.Uint64 // calls of Flush
 
@@ -114,6 +115,9 @@ func (n *Node) open(opts Options) error {
 		return e.err("open node")
 	}
 	n.rosout = true
+	if n.describer, err = n.openDescriber(); err != nil {
+		return err
+	}
 	contextHandle := (*C.rcl_context_t)(unexportedPointer(n.context, "rcl_context_t"))
 	if C.rbd_graph_wait_create(n.handle, contextHandle, &n.graph, e.buffer()) != 0 {
 		return e.err("watch graph")
@@ -173,7 +177,12 @@ func (n *Node) Namespace() string { return n.ros.Namespace() }
 
 // Run serves the services until ctx ends, and then returns nil. All services must have been registered before.
 func (n *Node) Run(ctx context.Context) error {
+	describing, stop := context.WithCancel(ctx)
+	var describer sync.WaitGroup
+	describer.Go(func() { n.describe(describing) })
 	err := n.ros.Spin(ctx)
+	stop()
+	describer.Wait()
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // asked to stop
 	}
@@ -201,6 +210,9 @@ func (n *Node) Close() error {
 		errs = append(errs, client.destroy())
 	}
 	n.clients = nil
+	if n.describer != nil {
+		errs = append(errs, n.describer.close())
+	}
 	if n.plane != nil {
 		C.rbd_plane_destroy(n.plane)
 		n.plane = nil

@@ -1,0 +1,95 @@
+//go:build ros
+
+package node
+
+/*
+#include "describer.h"
+*/
+import "C"
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// describer is the service ~/get_type_description of a node, which answers while Run runs.
+type describer struct {
+	event  *os.File // eventfd, signalled when requests are there, and to end describe
+	handle *C.rbd_describer_t
+}
+
+// openDescriber offers the service; nil where the distro, or this machine, has no such service type.
+func (n *Node) openDescriber() (*describer, error) {
+	if C.rbd_describer_exists() == 0 {
+		return nil, nil
+	}
+	const typ = "type_description_interfaces/srv/GetTypeDescription"
+	request, err := n.types.loadTyped(typ + "_Request")
+	if errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	response, err := n.types.loadTyped(typ + "_Response")
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("describe types: %w", err)
+	}
+	d := &describer{event: os.NewFile(uintptr(fd), "eventfd")}
+	var e cError
+	if C.rbd_describer_create(n.handle, &request.c, &response.c, C.int(fd), &d.handle, e.buffer()) != 0 {
+		return nil, errors.Join(e.err("describe types"), d.event.Close())
+	}
+	return d, nil
+}
+
+// describe answers requests until ctx ends.
+func (n *Node) describe(ctx context.Context) {
+	d := n.describer
+	if d == nil {
+		return
+	}
+	stop := context.AfterFunc(ctx, d.signal)
+	defer stop()
+	counter := make([]byte, 8)
+	for ctx.Err() == nil {
+		if err := n.answerDescriptions(); err != nil {
+			n.ros.Logger().Debugf("%v", err) //nolint:errcheck // nothing to do about a log line
+		}
+		// What came since the answers has signalled: nothing is slept through.
+		if _, err := d.event.Read(counter); err != nil {
+			return
+		}
+	}
+}
+
+// answerDescriptions keeps everybody from creating anything on the node meanwhile.
+func (n *Node) answerDescriptions() error {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	var e cError
+	if C.rbd_describer_answer(n.describer.handle, e.buffer()) != 0 {
+		return e.err("describe types")
+	}
+	return nil
+}
+
+func (d *describer) signal() {
+	// Fails only when the counter is full, and then the reader wakes up anyway.
+	_, _ = d.event.Write(binary.NativeEndian.AppendUint64(nil, 1))
+}
+
+// close ends the service. Nobody is in describe any more; the descriptor outlives what signals it.
+func (d *describer) close() error {
+	C.rbd_describer_destroy(d.handle)
+	return d.event.Close()
+}
