@@ -73,3 +73,15 @@ func (p *peer) hear(ctx context.Context, t *testing.T) heard {
 		return heard{}
 	}
 }
+
+// hearRequest waits for the next request, which must be of type typ, and gives its bytes with zeros for padding.
+func (p *peer) hearRequest(ctx context.Context, t *testing.T, typ string) []byte {
+	t.Helper()
+	request := loadTyped(t, typ)
+	message, err := request.read(p.hear(ctx, t).Data)
+	require.NoError(t, err)
+	defer request.free(message)
+	data, err := request.write(message)
+	require.NoError(t, err)
+	return data
+}

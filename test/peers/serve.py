@@ -4,11 +4,13 @@
   /arrays     srv/Arrays           the same with sequences, strings and nested messages
   /empty      srv/Empty
   /pair       srv/BasicTypes       as /echo, but nobody is answered before there are two requests
+  /metadata   srv/BasicTypes       as /echo, but its events have no contents
   /silent     srv/BasicTypes       never answers
   /fibonacci  action/Fibonacci     feeds back and succeeds with the sequence of that order; negative orders are refused,
                                    from 1000 on it runs until it is canceled
+  /recorded/_action/send_goal      the goal service of such an action, alone, accepting everything
 
-The events of /echo are published with contents. Every request, goal and cancellation is
+The events of /echo and of the last one are published with contents. Every request, goal and cancellation is
 one JSON line on standard output: name, type, data (base64 of the serialized request). The first line is "ready"; it
 ends when its standard input does.
 """
@@ -60,8 +62,18 @@ def main():
 
         return node.create_service(kind, name, answer, callback_group=group)
 
-    echo = serve("/echo", BasicTypes)
-    echo.configure_introspection(node.get_clock(), qos_profile_system_default, ServiceIntrospectionState.CONTENTS)
+    def accept(request, response):
+        tell("/recorded", request)
+        response.accepted = True
+        return response
+
+    goals = node.create_service(Fibonacci.Impl.SendGoalService, "/recorded/_action/send_goal", accept, callback_group=group)
+    for service, detail in (
+        (serve("/echo", BasicTypes), ServiceIntrospectionState.CONTENTS),
+        (serve("/metadata", BasicTypes), ServiceIntrospectionState.METADATA),
+        (goals, ServiceIntrospectionState.CONTENTS),
+    ):
+        service.configure_introspection(node.get_clock(), qos_profile_system_default, detail)
     serve("/arrays", Arrays)
     serve("/empty", Empty)
     serve("/pair", BasicTypes, pair.wait)
@@ -89,7 +101,9 @@ def main():
         handle.succeed()
         return Fibonacci.Result(sequence=sequence)
 
-    ActionServer(node, Fibonacci, "/fibonacci", execute, callback_group=group, goal_callback=decide, cancel_callback=cancel)
+    action = ActionServer(
+        node, Fibonacci, "/fibonacci", execute, callback_group=group, goal_callback=decide, cancel_callback=cancel
+    )
 
     executor = MultiThreadedExecutor(num_threads=6)
     executor.add_node(node)
@@ -100,11 +114,16 @@ def main():
         except ExternalShutdownException:
             pass
 
-    threading.Thread(target=spin, daemon=True).start()
+    thread = threading.Thread(target=spin)
+    thread.start()
     print("ready", flush=True)
     sys.stdin.read()
     never.set()
     pair.abort()
+    executor.shutdown()
+    thread.join()
+    action.destroy()
+    node.destroy_node()
     rclpy.try_shutdown()
 
 
