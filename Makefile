@@ -16,7 +16,7 @@ GO_FILES = $(shell find . -name '*.go' -not -path './.ros/*' -not -path './msgs/
 export ROS_LOCALHOST_ONLY := 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build build-files test test-files test-ros test-asan run lint lint-c check-distros bench soak clean
+.PHONY: help setup build build-files install uninstall test test-files test-ros test-asan run lint lint-c check-distros bench soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,12 @@ build: ## bin/rosbagd: everything; needs ROS 2
 build-files: ## bin/rosbagd-files: the verbs that work on files only; needs no ROS 2
 	@mkdir -p bin
 	CGO_ENABLED=0 go build -o bin/rosbagd-files ./cmd/rosbagd
+
+install: build ## to PREFIX, an ament prefix: `ros2 run rosbagd recorder` finds it; DESTDIR is honoured
+	@$(ROS) -- bash scripts/install.sh '$(subst ','\'',$(PREFIX))'
+
+uninstall: ## remove from PREFIX what was installed there
+	@bash scripts/uninstall.sh '$(subst ','\'',$(PREFIX))'
 
 test: test-files test-ros test-asan ## all tests, in 15 minutes at most
 

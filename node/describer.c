@@ -11,6 +11,8 @@
 #include <rcl/node.h>
 #include <rcl/service.h>
 
+#include "distro.h"
+
 struct rbd_describer {
   rcl_service_t handle;
   rcl_node_t * node; // borrowed
@@ -18,7 +20,7 @@ struct rbd_describer {
   int event; // borrowed
 };
 
-#if __has_include(<rcl/node_type_cache.h>)
+#if RBD_TYPES_ARE_DESCRIBED
 static rcl_ret_t init_service(rcl_service_t * service, const rcl_node_t * node)
 {
   return rcl_node_type_description_service_init(service, node);

@@ -6,6 +6,8 @@
 
 #include <rosidl_runtime_c/type_hash.h>
 
+#define RBD_TYPES_ARE_DESCRIBED 1
+
 static inline void rbd_endpoint_hash(const rmw_topic_endpoint_info_t * info, char * text, size_t size)
 {
   text[0] = '\0';

@@ -130,21 +130,24 @@ func unexportedPointer(owner any, field string) unsafe.Pointer {
 	return reflect.ValueOf(owner).Elem().FieldByName(field).UnsafePointer()
 }
 
-// usePrefix lets ROS find its packages when nothing was sourced but the prefix of the build is still there.
+// usePrefix lets ROS find its packages when no ROS was sourced but the prefix of the build is still there. What was
+// sourced without a ROS, such as the prefix that the program is installed in, comes first.
 func usePrefix() error {
-	if os.Getenv("AMENT_PREFIX_PATH") != "" {
-		return nil
-	}
-	var there []string
-	for _, prefix := range filepath.SplitList(defaultPrefix) {
-		if _, err := os.Stat(prefix); err == nil {
-			there = append(there, prefix)
+	prefixes := filepath.SplitList(os.Getenv("AMENT_PREFIX_PATH"))
+	for _, prefix := range prefixes {
+		if _, err := os.Stat(filepath.Join(prefix, "share", "rcl")); err == nil {
+			return nil
 		}
 	}
-	if len(there) == 0 {
+	for _, prefix := range filepath.SplitList(defaultPrefix) {
+		if _, err := os.Stat(prefix); err == nil {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	if len(prefixes) == 0 {
 		return nil // a moved binary works on a sourced ROS; what is missing is named by whoever needs it
 	}
-	if err := os.Setenv("AMENT_PREFIX_PATH", strings.Join(there, string(filepath.ListSeparator))); err != nil {
+	if err := os.Setenv("AMENT_PREFIX_PATH", strings.Join(prefixes, string(filepath.ListSeparator))); err != nil {
 		return fmt.Errorf("set AMENT_PREFIX_PATH: %w", err)
 	}
 	return nil

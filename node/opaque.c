@@ -11,8 +11,9 @@
 #include <rosidl_typesupport_introspection_c/field_types.h>
 #include <rosidl_typesupport_introspection_c/message_introspection.h>
 
+#include "distro.h"
 #include "opaque_callbacks.h"
-#if defined(__has_include) && __has_include(<rosidl_runtime_c/type_hash.h>)
+#if RBD_TYPES_ARE_DESCRIBED
 #include "opaque_layout_described.h"
 #else
 #include "opaque_layout_named.h"
@@ -43,7 +44,7 @@ static const rbd_opaque_t * type_of(const rosidl_message_type_support_t * suppor
   return (const rbd_opaque_t *)((const char *)support - offset);
 }
 
-#ifdef ROSBAGD_OPAQUE_LAYOUT_DESCRIBED_H
+#if RBD_TYPES_ARE_DESCRIBED
 static const rbd_description_t * rbd_description_of(const rosidl_message_type_support_t * support)
 {
   return &type_of(support)->description;

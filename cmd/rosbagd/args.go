@@ -1,10 +1,23 @@
 package main
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+// withVerb gives the arguments of a call: a program that is called player or recorder, as `ros2 run` and launch files
+// find it in lib/rosbagd, has its name for a verb.
+func withVerb(call []string) []string {
+	if len(call) == 0 {
+		return nil
+	}
+	if name := filepath.Base(call[0]); name == "player" || name == "recorder" {
+		return append([]string{name}, call[1:]...)
+	}
+	return call[1:]
+}
 
 // splitROSArgs takes what stands between --ros-args and -- (or the end) out of the arguments, as every ROS program
 // does. The markers are left out of both results.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,5 +36,19 @@ func TestExpandArgs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.want, expandArgs(tc.in))
 		})
+	}
+}
+
+func TestTheNameOfTheProgramIsAVerb(t *testing.T) {
+	for call, want := range map[string]string{
+		"rosbagd record -a":                           "record -a",
+		"/opt/x y/lib/rosbagd/player run1 --ros-args": "player run1 --ros-args",
+		"recorder -a":                                 "recorder -a",
+		"./recorder.old recorder -a":                  "recorder -a",
+		"player":                                      "player",
+		"":                                            "",
+	} {
+		words := strings.Fields(strings.ReplaceAll(call, "x y", "x-y"))
+		require.Equal(t, strings.Fields(want), append([]string{}, withVerb(words)...), call)
 	}
 }

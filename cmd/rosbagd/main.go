@@ -6,5 +6,5 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(withVerb(os.Args), os.Stdout, os.Stderr))
 }

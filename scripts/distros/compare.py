@@ -6,7 +6,7 @@ from pathlib import Path
 from .compiler import STANDARD, Compiler
 from .translate import Declarations
 
-# What declares everything that bindgen was given.
+# What declares everything that bindgen was given and that stated.h states.
 REAL = """\
 #include <rcl/event.h>
 #include <rcl/expand_topic_name.h>
@@ -18,6 +18,9 @@ REAL = """\
 #include <rcl_yaml_param_parser/parser.h>
 #include <rcutils/error_handling.h>
 #include <rmw/types.h>
+#include <rosidl_runtime_c/string_functions.h>
+#include <rosidl_runtime_c/type_description/type_description__functions.h>
+#include <rosidl_runtime_c/type_description/type_source__functions.h>
 #include <rosidl_typesupport_introspection_c/field_types.h>
 #include <rosidl_typesupport_introspection_c/identifier.h>
 #include <rosidl_typesupport_introspection_c/message_introspection.h>

@@ -12,7 +12,7 @@ from .translate import Declarations
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 
 # Headers that came later: code that asks for them with __has_include must not find them.
-LATER = {"humble": re.compile(r"type_hash\.h$|/type_description|service_introspection\.h$|^service_msgs/")}
+LATER = {"humble": re.compile(r"type_hash\.h$|/type_description|service_introspection\.h$|/node_type_cache\.h$|^service_msgs/")}
 
 INCLUDE = re.compile(r"""(?:#\s*include|__has_include\s*\()\s*[<"]((?:rcl|rmw|rcutils|rosidl)\w*/[^>"]*)[>"]""")
 
@@ -33,8 +33,9 @@ class Compiler:
         include = self.work / distro
         shutil.rmtree(include, ignore_errors=True)
         include.mkdir(parents=True)
+        described = "#define HAS_DESCRIPTIONS\n" if "rosidl_parse_type_hash_string" in declared.functions else ""
         (include / "declarations.h").write_text(
-            f"#pragma once\n{STANDARD}{declared.types_text()}{declared.functions_text()}{self.stated.read_text()}")
+            f"#pragma once\n{STANDARD}{described}{declared.types_text()}{declared.functions_text()}{self.stated.read_text()}")
         for name in self._included():
             if distro in LATER and LATER[distro].search(name):
                 continue

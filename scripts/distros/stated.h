@@ -77,3 +77,18 @@ extern const rosidl_message_type_support_t * get_message_typesupport_handle(
 extern const rosidl_service_type_support_t * get_service_typesupport_handle(
   const rosidl_service_type_support_t * handle, const char * identifier);
 extern const char * rosidl_typesupport_introspection_c__identifier;
+#ifdef HAS_DESCRIPTIONS
+extern bool rosidl_runtime_c__String__assign(rosidl_runtime_c__String * text, const char * value);
+extern bool rosidl_runtime_c__type_description__TypeDescription__init(
+  rosidl_runtime_c__type_description__TypeDescription * type);
+extern void rosidl_runtime_c__type_description__TypeDescription__fini(
+  rosidl_runtime_c__type_description__TypeDescription * type);
+extern bool rosidl_runtime_c__type_description__TypeSource__Sequence__init(
+  rosidl_runtime_c__type_description__TypeSource__Sequence * sources, size_t size);
+extern void rosidl_runtime_c__type_description__TypeSource__Sequence__fini(
+  rosidl_runtime_c__type_description__TypeSource__Sequence * sources);
+extern bool rosidl_runtime_c__type_description__IndividualTypeDescription__Sequence__init(
+  rosidl_runtime_c__type_description__IndividualTypeDescription__Sequence * types, size_t size);
+extern bool rosidl_runtime_c__type_description__Field__Sequence__init(
+  rosidl_runtime_c__type_description__Field__Sequence * fields, size_t size);
+#endif

@@ -45,7 +45,8 @@ def settings(distro: str, prefixes: list[Path], python: Path, linked: list[str],
     # A variable of this name replaces cgo's own default, which is -g -O2. rclgo calls what newer rcl deprecates.
     cflags = ["-g", "-O2", "-Wno-deprecated-declarations", *(f"-I{d}" for d in include)]
     # rpath-link: libraries of a sourced ROS 2 find each other through LD_LIBRARY_PATH, the linker does not look there.
-    ldflags = ["-g", "-O2", *(f"-L{d}" for d in libraries), *(f"-Wl,-rpath,{d}" for d in libraries),
+    # The first run path is that of an installed program, whose interface package may be beside it.
+    ldflags = ["-g", "-O2", *(f"-L{d}" for d in libraries), "-Wl,-rpath,$ORIGIN/../lib", *(f"-Wl,-rpath,{d}" for d in libraries),
                *(f"-Wl,-rpath-link,{d}" for d in libraries)]
     if linked:
         ldflags += ["-Wl,--no-as-needed", *(f"-l{name}" for name in linked), "-Wl,--as-needed"]
