@@ -58,3 +58,20 @@ func (a *arrivals) settle(messages []Message) {
 		slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(a.ReceivedNanos, b.ReceivedNanos) })
 	}
 }
+
+// complete puts in what the middleware leaves out: received times (now), sent times (the received ones), and the word
+// for a number that it does not give.
+func complete(messages []Message, numbered bool, now int64) {
+	for i := range messages {
+		m := &messages[i]
+		if m.ReceivedNanos == 0 {
+			m.ReceivedNanos = now
+		}
+		if m.SourceNanos == 0 {
+			m.SourceNanos = m.ReceivedNanos
+		}
+		if !numbered {
+			m.Sequence = NoSequence
+		}
+	}
+}

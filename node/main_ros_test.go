@@ -92,13 +92,20 @@ func takeN(ctx context.Context, t testing.TB, node *Node, n int) []received {
 	for len(all) < n {
 		batch, err := node.Take(ctx)
 		require.NoError(t, err, "after %d of %d messages", len(all), n)
-		for _, m := range batch.Messages {
-			all = append(all, received{
-				text: string(m.Data[8 : len(m.Data)-1]), sub: m.Subscription, sequence: m.Sequence, gid: m.GID,
-				sorted: m.ReceivedNanos, source: m.SourceNanos,
-			})
-		}
+		all = append(all, messagesOf(batch)...)
 		batch.Release()
+	}
+	return all
+}
+
+// messagesOf copies the messages of a batch, whose payloads are strings.
+func messagesOf(batch *Batch) []received {
+	var all []received
+	for _, m := range batch.Messages {
+		all = append(all, received{
+			text: string(m.Data[8 : len(m.Data)-1]), sub: m.Subscription, sequence: m.Sequence, gid: m.GID,
+			sorted: m.ReceivedNanos, source: m.SourceNanos,
+		})
 	}
 	return all
 }

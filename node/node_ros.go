@@ -6,6 +6,8 @@ package node
 #cgo CFLAGS: -std=c11 -D_GNU_SOURCE -Wall -Wextra
 #cgo LDFLAGS: -lrcl -lrmw -lrcutils -lrosidl_runtime_c -lrosidl_typesupport_introspection_c -ldl -lpthread
 #include <stdlib.h>
+#include <rmw/features.h>
+#include <rmw/rmw.h>
 #include "dataplane.h"
 #include "graph.h"
 #include "rosout.h"
@@ -36,6 +38,8 @@ type Options struct {
 	Name      string   // default node name; a remap rule __node:= in ROSArgs wins
 	Namespace string   // default namespace; a remap rule __ns:= wins
 	ROSArgs   []string // what stands between --ros-args and --, without these two
+
+	neverCalled bool // for tests: as if the middleware called nobody for a new message
 }
 
 // Node is one node with its own context. Its methods may be called from any goroutine; Take belongs to one.
@@ -44,14 +48,20 @@ type Node struct {
 	ros     *rclgo.Node
 	handle  *C.rcl_node_t // borrowed from ros
 
-	types     typeSupports
-	describer *describer // nil where the distro has none
+	types      typeSupports
+	describer  *describer // nil where the distro has none
+	middleware Middleware
+
+	silentLosses atomic.Bool // some subscription is not told what it loses in transport
+	polled       atomic.Bool // some subscription is not told of new messages
+	sayPolled    sync.Once
 
 	flushes atomic.Uint64 // calls of Flush
 
 	// What follows belongs to the goroutine of Take.
 	flushed  uint64 // calls of Flush that were answered
 	arrivals arrivals
+	stamps   stampCheck
 
 	mu            sync.RWMutex // guards closed and what lies below; held for reading by every call into C
 	closed        bool
@@ -107,8 +117,14 @@ func (n *Node) open(opts Options) error {
 	}
 	n.ros = ros
 	n.handle = (*C.rcl_node_t)(unexportedPointer(ros, "rcl_node_t"))
+	n.middleware = MiddlewareOf(C.GoString(C.rmw_get_implementation_identifier()))
+	n.middleware.Numbered = n.middleware.Numbered &&
+		bool(C.rmw_feature_supported(C.RMW_FEATURE_MESSAGE_INFO_PUBLICATION_SEQUENCE_NUMBER))
+	plane := C.rbd_plane_options_t{
+		take_on_wake: boolToC(n.middleware.Stamping == StampedAtTake), never_called: boolToC(opts.neverCalled),
+	}
 	var e cError
-	if C.rbd_plane_create(&n.plane, e.buffer()) != 0 {
+	if C.rbd_plane_create(&plane, &n.plane, e.buffer()) != 0 {
 		return e.err("create data plane")
 	}
 	if C.rbd_rosout_open(n.handle, e.buffer()) != 0 {
@@ -123,6 +139,13 @@ func (n *Node) open(opts Options) error {
 		return e.err("watch graph")
 	}
 	return nil
+}
+
+func boolToC(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // unexportedPointer reads the rcl handle that rclgo keeps to itself: our data plane lives on rclgo's own node.
@@ -177,6 +200,9 @@ func (n *Node) Name() string { return n.ros.FullyQualifiedName() }
 
 // Namespace is the namespace of the node, after remapping.
 func (n *Node) Namespace() string { return n.ros.Namespace() }
+
+// Middleware tells the rules for the RMW implementation that the node runs on.
+func (n *Node) Middleware() Middleware { return n.middleware }
 
 // Run serves the services until ctx ends, and then returns nil. All services must have been registered before.
 func (n *Node) Run(ctx context.Context) error {

@@ -16,6 +16,8 @@ import (
 	"time"
 	"unsafe"
 
+	"go.uber.org/zap"
+
 	"rosbagd/storage/qos"
 )
 
@@ -36,13 +38,21 @@ func (n *Node) Subscribe(topic, typ string, profile qos.Profile) (SubscriptionID
 	}
 	n.lastID++
 	id := n.lastID
-	cProfile := profileToC(profile)
+	cProfile := profileToC(n.middleware.fit(profile))
 	var subscription *C.rbd_subscription_t
+	var watched C.rbd_watched_t
 	var e cError
-	if C.rbd_subscribe(n.plane, n.handle, support, name, &cProfile, C.uint32_t(id), &subscription, e.buffer()) != 0 {
+	if C.rbd_subscribe(
+		n.plane, n.handle, support, name, &cProfile, C.uint32_t(id), &subscription, &watched, e.buffer()) != 0 {
 		return 0, e.err(fmt.Sprintf("subscribe to %s", topic))
 	}
 	n.subscriptions[id] = subscription
+	if watched.losses == 0 {
+		n.silentLosses.Store(true)
+	}
+	if watched.polled != 0 {
+		n.polled.Store(true)
+	}
 	return id, nil
 }
 
@@ -84,10 +94,16 @@ func (n *Node) Take(ctx context.Context) (*Batch, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if n.polled.Load() {
+			n.sayPolled.Do(func() {
+				n.Logger().Warn("middleware does not tell of new messages, looking for them at intervals",
+					zap.String("middleware", n.middleware.Identifier))
+			})
+		}
 		var batch C.rbd_batch_t
 		var e cError
 		failed := C.rbd_take(plane, &batch, e.buffer()) != 0
-		if batch.count > 0 {
+		if batch.count > 0 || batch.loss_count > 0 {
 			// A failure is of one subscription; it comes again if it lasts, and then with nothing else to return.
 			return n.newBatch(&batch), nil
 		}
@@ -119,31 +135,51 @@ func (n *Node) wake() {
 func (n *Node) newBatch(batch *C.rbd_batch_t) *Batch {
 	slice := headers.Get().(*[]Message)
 	messages := slices.Grow((*slice)[:0], int(batch.count))
-	now := time.Now().UnixNano()
-	for i := range unsafe.Slice(batch.messages, int(batch.count)) {
+	for i := range int(batch.count) {
 		from := (*C.rbd_message_t)(unsafe.Add(unsafe.Pointer(batch.messages), uintptr(i)*unsafe.Sizeof(*batch.messages)))
-		received := int64(from.received)
-		if received == 0 {
-			received = now
-		}
-		source := int64(from.source)
-		if source == 0 {
-			source = received
-		}
 		messages = append(messages, Message{
 			Subscription:  SubscriptionID(from.subscription),
-			ReceivedNanos: received,
-			SourceNanos:   source,
+			ReceivedNanos: int64(from.received),
+			SourceNanos:   int64(from.source),
 			Sequence:      uint64(from.sequence),
 			GID:           *(*GID)(unsafe.Pointer(&from.gid)),
 			Data:          unsafe.Slice((*byte)(unsafe.Pointer(from.data)), int(from.size)),
 		})
 	}
+	n.checkStamps(messages, int64(batch.began))
+	complete(messages, n.middleware.Numbered, time.Now().UnixNano())
 	n.arrivals.settle(messages)
 	blocks := batch.blocks
-	return NewBatch(messages, int64(batch.bytes), func() {
+	made := NewBatch(messages, int64(batch.bytes), func() {
 		C.rbd_release(blocks)
 		*slice = messages[:0]
 		headers.Put(slice)
 	})
+	made.TellsLosses = !n.silentLosses.Load()
+	for _, loss := range unsafe.Slice(batch.losses, int(batch.loss_count)) {
+		made.Losses = append(made.Losses, Loss{SubscriptionID(loss.subscription), uint64(loss.count)})
+	}
+	return made
+}
+
+// checkStamps compares the first stamps with the rules for the middleware, says so in the log, and gives up gathering
+// where stamps are made too late for it.
+func (n *Node) checkStamps(messages []Message, began int64) {
+	report, due := n.stamps.look(messages, began)
+	if !due {
+		return
+	}
+	log := n.Logger().With(
+		zap.String("middleware", n.middleware.Identifier), zap.Stringer("stamped", report.Stamping),
+		zap.Int("messages", report.Messages), zap.Bool("numbered", report.Unnumbered < report.Messages && n.middleware.Numbered),
+		zap.Duration("received_after_sent", report.Delay), zap.Duration("taken_after_received", report.Wait))
+	switch {
+	case n.middleware.Stamping == StampedAtArrival && report.Stamping == StampedAtTake && report.Clear:
+		C.rbd_take_on_wake(n.plane)
+		log.Warn("received times are made when messages are taken, taking them one by one from now on")
+	case n.middleware.Known:
+		log.Info("received times were checked")
+	default:
+		log.Info("received times were checked, messages of an unknown middleware are taken one by one")
+	}
 }

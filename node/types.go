@@ -1,8 +1,6 @@
 package node
 
 import (
-	"time"
-
 	"rosbagd/storage"
 	"rosbagd/storage/qos"
 )
@@ -43,12 +41,24 @@ type Message struct {
 	Data          []byte // lies in the memory of its Batch
 }
 
+// Loss is how many messages a subscription has lost in transport, or to a publisher that overwrote them, since the last
+// Loss of it. What the own history of the subscription pushed out is not among them.
+type Loss struct {
+	Subscription SubscriptionID
+	Count        uint64
+}
+
 // Batch is what one look at all subscriptions gave, ordered by received time. Its memory is its own, outside the
 // garbage collector, until Release.
 type Batch struct {
 	Messages []Message
 	Bytes    int64 // memory held: payloads and their block, not the slice of headers
-	release  func()
+	// Losses explain gaps in the sequence numbers of these messages and earlier ones. There may be losses without
+	// messages.
+	Losses []Loss
+	// TellsLosses says that the middleware does tell losses: a gap that none of them explains is our own.
+	TellsLosses bool
+	release     func()
 }
 
 // NewBatch makes a Batch whose memory is given back by release (which may be nil).
@@ -64,7 +74,3 @@ func (b *Batch) Release() {
 	}
 	b.Messages = nil
 }
-
-// DrainInterval is how long the data plane lets messages gather before it takes them, unless told otherwise. It is
-// not seen in the time stamps, which the middleware makes at arrival.
-const DrainInterval = 5 * time.Millisecond
