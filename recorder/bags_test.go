@@ -67,7 +67,7 @@ func TestRealBags(t *testing.T) {
 	payloads, metadata := readBag(t, path)
 	require.Equal(t, map[string][]string{"/a": {"1", "2", "5", "9"}}, payloads)
 	require.Len(t, metadata.Files, 2)
-	require.Equal(t, map[string]string{"rosbagd.lost./a": "dropped=0 lost=2"}, metadata.CustomData)
+	require.Equal(t, map[string]string{"rosbagd.lost./a": "dropped=0 overflowed=unknown lost=2"}, metadata.CustomData)
 	offers := map[string]int{}
 	for _, topic := range metadata.Topics {
 		offers[topic.Name] = len(topic.OfferedQoS)

@@ -60,7 +60,7 @@ type watched struct {
 }
 
 type subscription struct {
-	id       node.SubscriptionID
+	*source
 	goneFrom time.Time // zero while a publisher needs it
 }
 
@@ -264,7 +264,7 @@ func (d *discovery) addClass(w *watched, profile qos.Profile) error {
 	if !first {
 		w.compare.Store(true)
 	}
-	id, err := d.table.subscribe(w.topic, profile, func() {
+	made, err := d.table.subscribe(w.topic, profile, func() {
 		if first {
 			d.define(&w.meta)
 			d.table.add(w.topic)
@@ -274,7 +274,7 @@ func (d *discovery) addClass(w *watched, profile qos.Profile) error {
 	if err != nil {
 		return err
 	}
-	w.classes[classOf(profile)] = &subscription{id: id}
+	w.classes[classOf(profile)] = &subscription{source: made}
 	return nil
 }
 

@@ -347,13 +347,14 @@ func TestMessageOfASubscriptionInTheMaking(t *testing.T) {
 	s := newFakeSubscriber()
 	tb := newTable(s)
 	tp := &topic{name: "/a"}
-	found := make(chan *topic)
-	id, err := tb.subscribe(tp, qos.Default(), func() {
+	found := make(chan *source)
+	made, err := tb.subscribe(tp, qos.Default(), func() {
 		go func() { found <- tb.find(1) }()
 	})
 	require.NoError(t, err)
-	require.EqualValues(t, 1, id)
-	require.Same(t, tp, <-found)
+	require.EqualValues(t, 1, made.id)
+	require.Same(t, made, <-found)
+	require.Same(t, tp, tb.topicOf(1))
 	require.Nil(t, tb.find(2))
 }
 
@@ -361,7 +362,7 @@ func BenchmarkHotPath(b *testing.B) {
 	sub := newFakeSubscriber()
 	rec := newRecording("bag", &fakeBag{}, newSweeps(sub), Options{MaxCacheSize: DefaultMaxCacheSize}.withDefaults(), Environment{Subscriber: sub, Logger: zap.NewNop()})
 	tp := &topic{name: "/a", inBag: true}
-	id, err := rec.table.subscribe(tp, qos.Default(), func() {})
+	made, err := rec.table.subscribe(tp, qos.Default(), func() {})
 	require.NoError(b, err)
 	const batchSize = 100
 	messages, scratch := make([]node.Message, batchSize), make([]node.Message, batchSize)
@@ -370,7 +371,7 @@ func BenchmarkHotPath(b *testing.B) {
 	seq := uint64(0)
 	for range b.N {
 		for i := range messages {
-			messages[i] = node.Message{Subscription: id, Sequence: seq, GID: node.GID{byte(i % 4)}}
+			messages[i] = node.Message{Subscription: made.id, Sequence: seq, GID: node.GID{byte(i % 4)}}
 			if i%4 == 3 {
 				seq++
 			}

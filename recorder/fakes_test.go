@@ -190,8 +190,15 @@ func (s *fakeSubscriber) history() []string {
 	return slices.Clone(s.events)
 }
 
-// give delivers messages as one batch and returns when the recorder is at rest.
-func (s *fakeSubscriber) give(messages ...node.Message) {
+// give delivers messages as one batch and returns when the recorder is at rest. Nothing is told of losses.
+func (s *fakeSubscriber) give(messages ...node.Message) { s.deliver(false, nil, messages) }
+
+// tell delivers losses and messages as one batch of a middleware that tells losses.
+func (s *fakeSubscriber) tell(losses []node.Loss, messages ...node.Message) {
+	s.deliver(true, losses, messages)
+}
+
+func (s *fakeSubscriber) deliver(tells bool, losses []node.Loss, messages []node.Message) {
 	s.mu.Lock()
 	s.given++
 	s.mu.Unlock()
@@ -199,11 +206,13 @@ func (s *fakeSubscriber) give(messages ...node.Message) {
 	for _, m := range messages {
 		bytes += int64(len(m.Data))
 	}
-	s.batches <- node.NewBatch(messages, bytes, func() {
+	batch := node.NewBatch(messages, bytes, func() {
 		s.mu.Lock()
 		s.released++
 		s.mu.Unlock()
 	})
+	batch.TellsLosses, batch.Losses = tells, losses
+	s.batches <- batch
 	synctest.Wait()
 }
 

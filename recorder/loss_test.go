@@ -11,7 +11,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"rosbagd/node"
 	"rosbagd/storage"
+	"rosbagd/storage/qos"
 )
 
 func TestFullCacheDropsTheNewest(t *testing.T) {
@@ -39,7 +41,7 @@ func TestFullCacheDropsTheNewest(t *testing.T) {
 		require.Equal(t, []string{"1", "4"}, h.bag().payloads("/a"))
 		require.Equal(t, Result{Bags: 1, Received: 4, Written: 2, Dropped: 2}, h.Result())
 		require.True(t, h.Result().LostHere())
-		require.Equal(t, map[string]string{"rosbagd.lost./a": "dropped=2 lost=0"}, h.bag().custom)
+		require.Equal(t, map[string]string{"rosbagd.lost./a": "dropped=2 overflowed=0 lost=0"}, h.bag().custom)
 		require.Equal(t, 1, h.logged("topic is not complete"))
 		require.Equal(t, h.Result().Written, h.Stats()[0].Written, "counts of the last bag stay")
 	})
@@ -54,7 +56,132 @@ func TestGapsAreLostInTransport(t *testing.T) {
 		require.NoError(t, h.shutdown())
 		require.Equal(t, Result{Bags: 1, Received: 5, Written: 5, Lost: 1}, h.Result())
 		require.False(t, h.Result().LostHere())
-		require.Equal(t, map[string]string{"rosbagd.lost./a": "dropped=0 lost=1"}, h.bag().custom)
+		require.Equal(t, map[string]string{"rosbagd.lost./a": "dropped=0 overflowed=0 lost=1"}, h.bag().custom)
+	})
+}
+
+// Gaps are what was lost. What the middleware tells explains a part of them, and adds nothing.
+func TestLossesOfOneSubscription(t *testing.T) {
+	type batch struct {
+		told    uint64
+		numbers []uint64
+	}
+	for name, tc := range map[string]struct {
+		batches          []batch
+		overflowed, lost uint64
+	}{
+		"told with the gap":             {[]batch{{0, []uint64{1}}, {3, []uint64{5}}}, 0, 3},
+		"told before the gap":           {[]batch{{0, []uint64{1}}, {3, nil}, {0, []uint64{5}}}, 0, 3},
+		"told after the gap":            {[]batch{{0, []uint64{1, 5}}, {3, nil}}, 0, 3},
+		"told in parts":                 {[]batch{{0, []uint64{1}}, {1, []uint64{5}}, {2, nil}}, 0, 3},
+		"nothing told":                  {[]batch{{0, []uint64{1, 5}}}, 3, 0},
+		"a part told":                   {[]batch{{0, []uint64{1}}, {2, []uint64{5, 9}}}, 4, 2},
+		"told without a gap":            {[]batch{{7, []uint64{1, 2}}}, 0, 0},
+		"more told than missing":        {[]batch{{7, []uint64{1, 5}}}, 0, 3},
+		"late joiner":                   {[]batch{{0, []uint64{100, 101}}}, 0, 0},
+		"late joiner, then an overflow": {[]batch{{0, []uint64{100, 103}}}, 2, 0},
+		"repaired":                      {[]batch{{0, []uint64{1, 5}}, {0, []uint64{2, 3, 4}}}, 0, 0},
+		"repaired in part":              {[]batch{{1, []uint64{1, 5}}, {0, []uint64{3}}}, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := recordA(t, Options{})
+				id := h.sub.ids("/a")[0]
+				count := uint64(0)
+				for _, b := range tc.batches {
+					var messages []node.Message
+					for _, n := range b.numbers {
+						messages = append(messages, message(id, 1, n))
+						count++
+					}
+					var losses []node.Loss
+					if b.told > 0 {
+						losses = []node.Loss{{Subscription: id, Count: b.told}, {Subscription: 999, Count: 5}}
+					}
+					h.sub.tell(losses, messages...)
+				}
+				require.NoError(t, h.shutdown())
+				want := Result{Bags: 1, Received: count, Written: count, Overflowed: tc.overflowed, Lost: tc.lost}
+				require.Equal(t, want, h.Result())
+				require.Equal(t, tc.overflowed > 0, h.Result().LostHere())
+				if tc.overflowed+tc.lost > 0 {
+					text := fmt.Sprintf("dropped=0 overflowed=%d lost=%d", tc.overflowed, tc.lost)
+					require.Equal(t, map[string]string{"rosbagd.lost./a": text}, h.bag().custom)
+					require.Equal(t, 1, h.logged("topic is not complete"))
+				}
+			})
+		})
+	}
+}
+
+// On a topic with several subscriptions each message is lost once, or not at all when one of them got it.
+func TestLossesOfSeveralSubscriptions(t *testing.T) {
+	const reliable, bestEffort = 1, 2 // publishers
+	for name, tc := range map[string]struct {
+		run              func(h *harness, strict, loose node.SubscriptionID)
+		written          uint64
+		overflowed, lost uint64
+	}{
+		"the other one got it": {
+			func(h *harness, strict, loose node.SubscriptionID) {
+				h.sub.tell([]node.Loss{{Subscription: loose, Count: 2}},
+					message(strict, reliable, 1), message(strict, reliable, 2), message(strict, reliable, 3), message(strict, reliable, 4),
+					message(loose, reliable, 1), message(loose, reliable, 4))
+			}, 4, 0, 0,
+		},
+		"lost on the way to both": {
+			func(h *harness, strict, loose node.SubscriptionID) {
+				h.sub.tell([]node.Loss{{Subscription: loose, Count: 2}, {Subscription: strict, Count: 2}},
+					message(loose, reliable, 1), message(loose, reliable, 4), message(strict, reliable, 1), message(strict, reliable, 4))
+			}, 2, 0, 2,
+		},
+		"arrived at the strict one and overflowed there": {
+			func(h *harness, strict, loose node.SubscriptionID) {
+				h.sub.tell([]node.Loss{{Subscription: loose, Count: 2}},
+					message(loose, reliable, 1), message(strict, reliable, 1), message(loose, reliable, 4), message(strict, reliable, 4))
+			}, 2, 2, 0,
+		},
+		"each publisher by its own": {
+			func(h *harness, strict, loose node.SubscriptionID) {
+				h.sub.tell([]node.Loss{{Subscription: loose, Count: 3}},
+					message(strict, reliable, 1), message(strict, reliable, 6),
+					message(loose, bestEffort, 1), message(loose, bestEffort, 5))
+			}, 4, 4, 3,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHarness(t, Options{Filter: Filter{AllTopics: true}})
+				h.graph.set("/a", stringType, volatilePublisher(reliable), publisher(bestEffort, qos.BestEffort, qos.Volatile))
+				h.run()
+				require.NoError(t, h.Record("bag"))
+				synctest.Wait()
+				ids := h.sub.ids("/a")
+				require.Len(t, ids, 2)
+				require.Equal(t, qos.Reliable, h.sub.made[0].profile.Reliability, "the strictest comes first")
+				tc.run(h, ids[0], ids[1])
+				require.NoError(t, h.shutdown())
+				got := h.Result()
+				require.Equal(t, tc.written, got.Written)
+				require.Equal(t, tc.overflowed, got.Overflowed, "overflowed")
+				require.Equal(t, tc.lost, got.Lost, "lost")
+			})
+		})
+	}
+}
+
+// Where the middleware numbers nothing, nobody claims that nothing was lost.
+func TestLossesWithoutNumbersAreUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := recordA(t, Options{})
+		m := message(h.sub.ids("/a")[0], 1, 1)
+		m.Sequence = node.NoSequence
+		h.sub.give(m)
+		require.NoError(t, h.shutdown())
+		require.True(t, h.Stats()[0].LostUnknown)
+		require.Equal(t, map[string]string{"rosbagd.lost./a": "dropped=0 overflowed=unknown lost=unknown"}, h.bag().custom)
+		require.Equal(t, 1, h.logged("is not known: the middleware does not number messages"))
+		require.False(t, h.Result().LostHere())
 	})
 }
 
@@ -112,7 +239,7 @@ func TestStorageFailureEndsTheBagOnly(t *testing.T) {
 				require.ErrorIs(t, h.Stop(), noSpace)
 				require.True(t, h.bag().isSealed())
 				require.Equal(t, 1, h.logged("bag has failed"))
-				require.Equal(t, fmt.Sprintf("dropped=%d lost=0", c.result.Dropped), h.bag().custom["rosbagd.lost./a"])
+				require.Equal(t, fmt.Sprintf("dropped=%d overflowed=0 lost=0", c.result.Dropped), h.bag().custom["rosbagd.lost./a"])
 
 				require.NoError(t, h.Record("next"))
 				synctest.Wait()

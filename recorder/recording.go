@@ -30,8 +30,9 @@ type recording struct {
 	search *discovery
 
 	takeMu sync.Mutex
-	closed bool     // guarded by takeMu: nothing is accepted any more
-	found  []*topic // guarded by takeMu: scratch of accept
+	closed bool // guarded by takeMu: nothing is accepted any more
+	// Guarded by takeMu, scratch of accept: the topic of each message, and those whose losses have changed.
+	found, unsettled []*topic
 
 	failure atomic.Pointer[error] // why the bag has failed
 	sealing atomic.Bool           // from here on Seal tells what fails, not Run
@@ -78,24 +79,36 @@ func (r *recording) accept(b *node.Batch, paused *pauseHistory) {
 	r.cache.push(b)
 }
 
-// sift removes messages that came twice, in a pause, or belong to no topic of this bag, counts gaps, and leaves the
+// sift removes messages that came twice, in a pause, or belong to no topic of this bag, counts losses, and leaves the
 // topics of the others in r.found. Paused or not, sequence numbers are followed: what comes in a pause is not lost.
 func (r *recording) sift(b *node.Batch, paused *pauseHistory) {
-	r.found = r.found[:0]
+	r.found, r.unsettled = r.found[:0], r.unsettled[:0]
+	for _, loss := range b.Losses {
+		if from := r.table.find(loss.Subscription); from != nil {
+			from.list()
+			from.told += int64(loss.Count)
+			r.unsettle(from.topic)
+		}
+	}
 	kept := b.Messages[:0]
 	var last node.SubscriptionID
-	var tp *topic
+	var from *source
 	for i := range b.Messages {
 		m := &b.Messages[i]
 		if i == 0 || m.Subscription != last {
-			last, tp = m.Subscription, r.table.find(m.Subscription)
+			last, from = m.Subscription, r.table.find(m.Subscription)
+			if from != nil {
+				from.list()
+			}
 		}
-		if tp == nil {
+		if from == nil {
 			continue
 		}
-		fresh, missing := tp.streams.see(m, tp.compare.Load())
-		if missing != 0 {
-			tp.counters.lost.Add(missing)
+		from.received.Add(1)
+		tp := from.topic
+		fresh, changed := tp.streams.see(m, from, tp.compare.Load())
+		if changed {
+			r.unsettle(tp)
 		}
 		if tp.streams.unnumbered && !tp.counters.unknown.Load() {
 			tp.counters.unknown.Store(true)
@@ -107,11 +120,23 @@ func (r *recording) sift(b *node.Batch, paused *pauseHistory) {
 		kept = append(kept, *m)
 	}
 	b.Messages = kept
+	for _, tp := range r.unsettled {
+		tp.unsettled = false
+		tp.settleLosses(b.TellsLosses)
+	}
+}
+
+// unsettle notes a topic whose losses have changed in this batch.
+func (r *recording) unsettle(tp *topic) {
+	if !tp.unsettled {
+		tp.unsettled = true
+		r.unsettled = append(r.unsettled, tp)
+	}
 }
 
 func (r *recording) countDropped(b *node.Batch) {
 	for i := range b.Messages {
-		if tp := r.table.find(b.Messages[i].Subscription); tp != nil {
+		if tp := r.table.topicOf(b.Messages[i].Subscription); tp != nil {
 			tp.counters.dropped.Add(1)
 		}
 	}
@@ -189,7 +214,7 @@ func (r *recording) writeBatch(b *node.Batch) {
 	for i := range b.Messages {
 		m := &b.Messages[i]
 		if i == 0 || m.Subscription != last {
-			last, tp = m.Subscription, r.table.find(m.Subscription)
+			last, tp = m.Subscription, r.table.topicOf(m.Subscription)
 		}
 		if tp == nil || !tp.inBag || r.failure.Load() != nil {
 			if tp != nil {
@@ -326,7 +351,7 @@ func (r *recording) seal() {
 	r.settle()
 	stats := r.table.stats()
 	for _, t := range stats {
-		if t.Dropped > 0 || t.Lost > 0 {
+		if t.incomplete() || t.LostUnknown {
 			r.bag.SetCustomData(lossKey(t.Topic), lossText(t))
 		}
 	}

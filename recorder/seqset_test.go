@@ -71,11 +71,9 @@ func TestSeqSetAgainstMap(t *testing.T) {
 
 func TestStreamsForgetTheOldestPublisher(t *testing.T) {
 	var s streams
-	missing := int64(0)
 	see := func(gid int, seq uint64) bool {
 		m := node.Message{GID: node.GID{byte(gid), byte(gid >> 8)}, Sequence: seq}
-		fresh, n := s.see(&m, true)
-		missing += n
+		fresh, _ := s.see(&m, &source{}, true)
 		return fresh
 	}
 	for gid := range streamsPerTopic {
@@ -87,14 +85,14 @@ func TestStreamsForgetTheOldestPublisher(t *testing.T) {
 	require.False(t, see(0, 3))              // still known
 	require.True(t, see(1, 3))               // forgotten
 	require.Len(t, s.byGID, streamsPerTopic)
-	require.EqualValues(t, streamsPerTopic, missing) // losses of the forgotten stay counted
+	require.EqualValues(t, streamsPerTopic, s.missing) // losses of the forgotten stay counted
 }
 
 func TestStreamsWithoutNumbers(t *testing.T) {
 	var s streams
 	see := func(sent int64, compare bool) bool {
-		fresh, missing := s.see(&node.Message{Sequence: node.NoSequence, SourceNanos: sent}, compare)
-		require.Zero(t, missing)
+		fresh, changed := s.see(&node.Message{Sequence: node.NoSequence, SourceNanos: sent}, &source{}, compare)
+		require.False(t, changed)
 		return fresh
 	}
 	require.True(t, see(10, false))
@@ -110,12 +108,12 @@ func BenchmarkStreams(b *testing.B) {
 	for _, publishers := range []int{1, 20} {
 		b.Run(fmt.Sprint(publishers), func(b *testing.B) {
 			var s streams
-			m := node.Message{}
+			m, from := node.Message{}, &source{}
 			b.ReportAllocs()
 			for i := range b.N {
 				m.GID[0] = byte(i % publishers)
 				m.Sequence = uint64(i / publishers)
-				s.see(&m, true)
+				s.see(&m, from, true)
 			}
 		})
 	}

@@ -14,8 +14,9 @@ const (
 // stream is what one publisher sent on one topic, as far as it was seen.
 type stream struct {
 	numbers seqSet
-	times   seqSet // sent times, only where there are no numbers
-	used    uint64 // the topic's turn when it was last used
+	times   seqSet  // sent times, only where there are no numbers
+	home    *source // the subscription that answers for what is missing
+	used    uint64  // the topic's turn when it was last used
 }
 
 // streams are the publishers of one topic. They belong to one goroutine.
@@ -26,23 +27,32 @@ type streams struct {
 	lastGID node.GID // the stream used last: batches hold runs of one publisher
 	last    *stream
 
-	unnumbered bool // some message had no sequence number: how many were lost is not known
+	missing    int64 // numbers that were passed over, of all publishers
+	unnumbered bool  // some message had no sequence number: how many were lost is not known
 }
 
-// see notes a message and says whether it is new, and by how much the number of missing ones has changed. Without
-// sequence numbers a message is told from a copy of it by its sent time, if compare asks for that; such copies only
+// see notes a message of a subscription and says whether it is new, and whether losses have changed. Without sequence
+// numbers a message is told from a copy of it by its sent time, if compare asks for that; such copies only
 // exist where a topic has several subscriptions.
-func (s *streams) see(m *node.Message, compare bool) (fresh bool, missing int64) {
+func (s *streams) see(m *node.Message, from *source, compare bool) (fresh, changed bool) {
 	st := s.of(m.GID)
+	if st.home != from && from.outranks(st.home) {
+		st.home = from
+	}
 	s.turn++
 	st.used = s.turn
 	if m.Sequence == node.NoSequence {
 		s.unnumbered = true
-		return !compare || st.times.add(uint64(m.SourceNanos)), 0
+		return !compare || st.times.add(uint64(m.SourceNanos)), false
 	}
 	before := st.numbers.missing
 	fresh = st.numbers.add(m.Sequence)
-	return fresh || !compare, int64(st.numbers.missing - before)
+	if more := int64(st.numbers.missing - before); more != 0 {
+		s.missing += more
+		st.home.gaps += more
+		changed = true
+	}
+	return fresh || !compare, changed
 }
 
 // of finds the stream of gid, or makes it in place of the one that was unused for longest.

@@ -20,7 +20,10 @@ type topic struct {
 	// compare is set before the topic gets a second subscription, for good: messages may come twice from then on.
 	compare atomic.Bool
 
-	streams streams // of the taking goroutine
+	// Of the taking goroutine: publishers, subscriptions that have given something, and whether losses are to be settled.
+	streams   streams
+	sources   []*source
+	unsettled bool
 
 	// Of the writing goroutine: the topic in the bag, once it is there, and whether a message of it was rejected.
 	id       storage.TopicID
@@ -34,8 +37,8 @@ type table struct {
 
 	// mu is held from before a subscription is made until it is in byID: whoever meets an unknown id waits for it.
 	mu   sync.Mutex
-	byID atomic.Pointer[map[node.SubscriptionID]*topic] // replaced under mu, never changed
-	live map[node.SubscriptionID]bool                   // guarded by mu
+	byID atomic.Pointer[map[node.SubscriptionID]*source] // replaced under mu, never changed
+	live map[node.SubscriptionID]bool                    // guarded by mu
 
 	topicsMu sync.Mutex
 	topics   []*topic // guarded by topicsMu
@@ -43,28 +46,29 @@ type table struct {
 
 func newTable(s Subscriber) *table {
 	t := &table{subscriber: s, live: map[node.SubscriptionID]bool{}}
-	t.byID.Store(&map[node.SubscriptionID]*topic{})
+	t.byID.Store(&map[node.SubscriptionID]*source{})
 	return t
 }
 
 // subscribe adds a subscription of tp; added runs before any of its messages can be found.
-func (t *table) subscribe(tp *topic, profile qos.Profile, added func()) (node.SubscriptionID, error) {
+func (t *table) subscribe(tp *topic, profile qos.Profile, added func()) (*source, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id, err := t.subscriber.Subscribe(tp.name, tp.typ, profile)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	added()
 	old := *t.byID.Load()
-	next := make(map[node.SubscriptionID]*topic, len(old)+1)
+	next := make(map[node.SubscriptionID]*source, len(old)+1)
 	for k, v := range old {
 		next[k] = v
 	}
-	next[id] = tp
+	made := &source{topic: tp, id: id, rank: classOf(profile).rank()}
+	next[id] = made
 	t.byID.Store(&next)
 	t.live[id] = true
-	return id, nil
+	return made, nil
 }
 
 func (t *table) unsubscribe(id node.SubscriptionID) error {
@@ -87,14 +91,22 @@ func (t *table) unsubscribeAll() error {
 	return errors.Join(errs...)
 }
 
-// find gives the topic of a subscription, nil for one of an earlier bag.
-func (t *table) find(id node.SubscriptionID) *topic {
-	if tp := (*t.byID.Load())[id]; tp != nil {
-		return tp
+// find gives the source of a subscription, nil for one of an earlier bag.
+func (t *table) find(id node.SubscriptionID) *source {
+	if found := (*t.byID.Load())[id]; found != nil {
+		return found
 	}
 	t.mu.Lock() // it may just be in the making
 	defer t.mu.Unlock()
 	return (*t.byID.Load())[id]
+}
+
+// topicOf gives the topic of a subscription, nil for one of an earlier bag.
+func (t *table) topicOf(id node.SubscriptionID) *topic {
+	if found := t.find(id); found != nil {
+		return found.topic
+	}
+	return nil
 }
 
 func (t *table) add(tp *topic) {

@@ -141,7 +141,8 @@ type metadata struct {
 			Path  string `yaml:"path"`
 			Count int    `yaml:"message_count"`
 		} `yaml:"files"`
-		Distro string `yaml:"ros_distro"`
+		Distro string            `yaml:"ros_distro"`
+		Custom map[string]string `yaml:"custom_data"`
 	} `yaml:"rosbag2_bagfile_information"`
 }
 
