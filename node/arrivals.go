@@ -60,7 +60,7 @@ func (a *arrivals) settle(messages []Message) {
 }
 
 // complete puts in what the middleware leaves out: received times (now), sent times (the received ones), and the word
-// for a number that it does not give.
+// for a number that it does not give. None that numbers messages begins with zero, but some leave it at that.
 func complete(messages []Message, numbered bool, now int64) {
 	for i := range messages {
 		m := &messages[i]
@@ -70,7 +70,7 @@ func complete(messages []Message, numbered bool, now int64) {
 		if m.SourceNanos == 0 {
 			m.SourceNanos = m.ReceivedNanos
 		}
-		if !numbered {
+		if !numbered || m.Sequence == 0 {
 			m.Sequence = NoSequence
 		}
 	}

@@ -115,11 +115,11 @@ func TestStampsAreJudged(t *testing.T) {
 }
 
 func TestWhatTheMiddlewareLeavesOut(t *testing.T) {
-	messages := []Message{{Sequence: 7}, {ReceivedNanos: 5, Sequence: 8}, {ReceivedNanos: 6, SourceNanos: 4, Sequence: NoSequence}}
+	messages := []Message{{Sequence: 7}, {ReceivedNanos: 5, Sequence: 0}, {ReceivedNanos: 6, SourceNanos: 4, Sequence: NoSequence}}
 	complete(messages, true, 9)
 	require.Equal(t, []Message{
 		{ReceivedNanos: 9, SourceNanos: 9, Sequence: 7},
-		{ReceivedNanos: 5, SourceNanos: 5, Sequence: 8},
+		{ReceivedNanos: 5, SourceNanos: 5, Sequence: NoSequence},
 		{ReceivedNanos: 6, SourceNanos: 4, Sequence: NoSequence},
 	}, messages)
 	complete(messages, false, 9)

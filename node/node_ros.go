@@ -6,7 +6,6 @@ package node
 #cgo CFLAGS: -std=c11 -D_GNU_SOURCE -Wall -Wextra
 #cgo LDFLAGS: -lrcl -lrmw -lrcutils -lrosidl_runtime_c -lrosidl_typesupport_introspection_c -ldl -lpthread
 #include <stdlib.h>
-#include <rmw/features.h>
 #include <rmw/rmw.h>
 #include "dataplane.h"
 #include "graph.h"
@@ -118,8 +117,6 @@ func (n *Node) open(opts Options) error {
 	n.ros = ros
 	n.handle = (*C.rcl_node_t)(unexportedPointer(ros, "rcl_node_t"))
 	n.middleware = MiddlewareOf(C.GoString(C.rmw_get_implementation_identifier()))
-	n.middleware.Numbered = n.middleware.Numbered &&
-		bool(C.rmw_feature_supported(C.RMW_FEATURE_MESSAGE_INFO_PUBLICATION_SEQUENCE_NUMBER))
 	plane := C.rbd_plane_options_t{
 		take_on_wake: boolToC(n.middleware.Stamping == StampedAtTake), never_called: boolToC(opts.neverCalled),
 	}
