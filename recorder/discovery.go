@@ -57,10 +57,16 @@ type watched struct {
 	override   *qos.Profile      // nil: the subscriptions follow the publishers
 	publishers map[node.GID]bool // seen so far
 	classes    map[class]*subscription
+
+	keep     int // messages that its publishers keep
+	sizes    sizes
+	replaced []replacement
 }
 
 type subscription struct {
 	*source
+	depth    int
+	made     time.Time
 	goneFrom time.Time // zero while a publisher needs it
 }
 
@@ -126,6 +132,7 @@ func (d *discovery) run(ctx context.Context) {
 			d.offersTime = now
 			d.refreshOffers(now)
 		}
+		d.fitDepths(now)
 	}
 }
 
@@ -237,6 +244,7 @@ func (d *discovery) subscribe(name, typ string) {
 		classes:    map[class]*subscription{},
 	}
 	w.addOffers(publishers)
+	w.keep = keptBy(publishers)
 	profiles := subscriptionProfiles(publishers, d.opts.Depth)
 	if override, ok := d.opts.QoSOverrides[name]; ok {
 		w.override = &override
@@ -274,7 +282,7 @@ func (d *discovery) addClass(w *watched, profile qos.Profile) error {
 	if err != nil {
 		return err
 	}
-	w.classes[classOf(profile)] = &subscription{source: made}
+	w.classes[classOf(profile)] = &subscription{source: made, depth: profile.Depth, made: time.Now()}
 	return nil
 }
 
@@ -338,6 +346,9 @@ func (d *discovery) refreshOffers(now time.Time) {
 			d.warnOnce(w.name, "publishers can not be listed", zap.String("topic", w.name), zap.Error(err))
 			d.offersStale = true
 			continue
+		}
+		if len(publishers) > 0 {
+			w.keep = keptBy(publishers)
 		}
 		if w.addOffers(publishers) {
 			d.rec.updateTopic(w.topic, slices.Clone(w.meta.OfferedQoS))

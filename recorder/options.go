@@ -67,7 +67,8 @@ type Options struct {
 	Filter              Filter
 	NoDiscovery         bool                   // look for topics once, when a bag begins
 	PollingInterval     time.Duration          // longest time between two looks for retries and offers; 0 is 100 ms
-	Depth               int                    // history of subscriptions; 0 is DefaultDepth, at most MaxDepth
+	Depth               int                    // history of subscriptions at most; 0 is DefaultDepth, at most MaxDepth
+	HistoryBytes        int64                  // of one subscription, unless publishers keep more; 0 is DefaultHistoryBytes
 	QoSOverrides        map[string]qos.Profile // by topic, used as they are
 	SerializationFormat string                 // empty is "cdr"
 
@@ -94,6 +95,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Depth <= 0 {
 		o.Depth = DefaultDepth
+	}
+	if o.HistoryBytes <= 0 {
+		o.HistoryBytes = DefaultHistoryBytes
 	}
 	if o.SerializationFormat == "" {
 		o.SerializationFormat = "cdr"

@@ -8,15 +8,6 @@ import (
 	"rosbagd/storage/qos"
 )
 
-const (
-	// MaxDepth is the most a subscription may ask for: Fast DDS keeps the oldest 5000 of a larger history, or of an
-	// unlimited one, and rejects the rest without telling.
-	MaxDepth = 5000
-	// DefaultDepth is how many messages a subscription keeps between two looks at it. Memory is taken only for what is
-	// really there, and a machine that does not schedule us for a while needs all it can get.
-	DefaultDepth = MaxDepth
-)
-
 // class is what must fit between a publisher and a subscription for all messages to arrive, the latched ones too.
 type class struct{ reliable, transientLocal bool }
 
@@ -65,9 +56,9 @@ func (c class) profile(depth int) qos.Profile {
 
 // subscriptionProfiles adapts to the publishers of a topic: one profile for each class of reliability and durability
 // among them. One subscription that fits them all would have to be best effort and volatile, and would lose what the
-// better ones keep for late joiners. depth is used within 1 and MaxDepth, and raised to what a publisher keeps.
+// better ones keep for late joiners. depth is used within 1 and MaxDepth, and raised to what the publishers keep.
 func subscriptionProfiles(publishers []node.Endpoint, depth int) []qos.Profile {
-	depth = depthFor(publishers, depth)
+	depth = historyDepth(depth, 0, 0, keptBy(publishers))
 	profiles := make([]qos.Profile, 0, 1)
 	for _, c := range classesOf(publishers) {
 		profiles = append(profiles, c.profile(depth))
@@ -78,15 +69,6 @@ func subscriptionProfiles(publishers []node.Endpoint, depth int) []qos.Profile {
 		return []qos.Profile{p}
 	}
 	return profiles
-}
-
-func depthFor(publishers []node.Endpoint, depth int) int {
-	for _, p := range publishers {
-		if p.QoS.History == qos.KeepLast {
-			depth = max(depth, p.QoS.Depth)
-		}
-	}
-	return min(max(depth, 1), MaxDepth)
 }
 
 // refuses says whether a subscription gets nothing from a publisher, and what keeps them apart: a subscription that asks

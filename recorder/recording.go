@@ -73,8 +73,12 @@ func (r *recording) accept(b *node.Batch, paused *pauseHistory) {
 		return
 	}
 	for i, tp := range r.found {
+		size := int64(len(b.Messages[i].Data))
 		tp.counters.received.Add(1)
-		tp.counters.bytes.Add(uint64(len(b.Messages[i].Data)))
+		tp.counters.bytes.Add(uint64(size))
+		if size > tp.largest.Load() {
+			tp.largest.Store(size)
+		}
 	}
 	r.cache.push(b)
 }
