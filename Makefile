@@ -16,10 +16,10 @@ GO_FILES = $(shell find . -name '*.go' -not -path './.ros/*' -not -path './msgs/
 export ROS_LOCALHOST_ONLY := 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build build-files install uninstall test test-files test-ros test-asan run lint lint-c check-distros bench soak clean
+.PHONY: help setup build build-files install uninstall test test-files test-ros test-asan test-c run lint lint-c check-distros bench soak clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 setup: ## make or repair the ROS 2 prefix and the Go bindings
 	@$(ROS) --test
@@ -47,16 +47,20 @@ test-files: build-files ## tests that need no ROS 2
 test-ros: build ## tests with ROS 2, end to end included, under the race detector
 	@$(ROS) --test -- go test -tags ros $(RACE) -shuffle=on $(TESTFLAGS) $(PACKAGES)
 
-test-asan: ## the data plane under the address sanitizer (Go's own memory is not its business, so no leak check)
+test-asan: ## node's tests under the sanitizers for addresses and undefined behaviour (leaks: see test-c)
 	@$(ROS) -- sh -c 'LD_LIBRARY_PATH=$${AMENT_PREFIX_PATH%%:*}/lib:$$LD_LIBRARY_PATH ASAN_OPTIONS=detect_leaks=0 \
-	  go test -tags ros -asan -count=1 $(TESTFLAGS) ./node'
+	  UBSAN_OPTIONS=print_stacktrace=1 CGO_CFLAGS="$$CGO_CFLAGS -fsanitize=undefined -fno-sanitize-recover=all" \
+	  CGO_LDFLAGS="$$CGO_LDFLAGS -fsanitize=undefined" go test -tags ros -asan -count=1 $(TESTFLAGS) ./node'
+
+test-c: build ## the C code without Go under the sanitizers for leaks, addresses and undefined behaviour (part of test-ros)
+	@$(ROS) --test -- go test -tags ros -count=1 -run '^TestCCodeLeaksNothing$$' $(TESTFLAGS) ./test
 
 run: build ## record and play a short demonstration
 	@$(ROS) --test -- bash scripts/demo.sh
 
 lint-c: ## C warnings are errors
 	@$(ROS) -- sh -c 'for file in node/*.c test/tools/*.c; do \
-	  gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only $$CGO_CFLAGS $$file || exit 1; done'
+	  gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Inode $$CGO_CFLAGS $$file || exit 1; done'
 
 check-distros: ## our C interface against the declarations of Humble and Lyrical, which can't be installed here
 	@python3 scripts/check_distros.py

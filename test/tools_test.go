@@ -59,18 +59,23 @@ func compilerArguments(name, output string) []string {
 	if name == "load" {
 		arguments = append(arguments, filepath.Join("tools", "options.c"))
 	}
-	var libraries []string
+	arguments = append(arguments, prefixArguments()...)
+	return append(arguments, "-lrcl", "-lrmw", "-lrcutils", "-lrosidl_runtime_c",
+		"-lstd_msgs__rosidl_typesupport_c", "-lstd_msgs__rosidl_generator_c")
+}
+
+// prefixArguments let the compiler find the headers and libraries of ROS, and the program find the libraries.
+func prefixArguments() []string {
+	var arguments []string
 	for _, prefix := range prefixes() {
 		includes, _ := filepath.Glob(filepath.Join(prefix, "include", "*")) // no such directory: the compiler will say it
 		for _, include := range includes {
 			arguments = append(arguments, "-isystem", include)
 		}
 		lib := filepath.Join(prefix, "lib")
-		libraries = append(libraries, "-L"+lib, "-Wl,-rpath="+lib, "-Wl,-rpath-link="+lib)
+		arguments = append(arguments, "-L"+lib, "-Wl,-rpath="+lib, "-Wl,-rpath-link="+lib)
 	}
-	libraries = append(libraries, "-lrcl", "-lrmw", "-lrcutils", "-lrosidl_runtime_c",
-		"-lstd_msgs__rosidl_typesupport_c", "-lstd_msgs__rosidl_generator_c")
-	return append(arguments, libraries...)
+	return arguments
 }
 
 // load starts the load generator.
