@@ -1,6 +1,8 @@
 package node
 
 import (
+	"strings"
+
 	"rosbagd/storage"
 	"rosbagd/storage/qos"
 )
@@ -17,6 +19,20 @@ type Endpoint struct {
 	GID           GID
 	QoS           qos.Profile
 }
+
+// FullNodeName is the fully qualified name of the node; empty while the graph does not know it.
+func (e Endpoint) FullNodeName() string {
+	if e.NodeName == "" || e.NodeName == unknownNode || e.NodeNamespace == unknownNamespace {
+		return ""
+	}
+	return strings.TrimSuffix(e.NodeNamespace, "/") + "/" + e.NodeName
+}
+
+// What the middleware calls the node of an endpoint whose node it has not met yet.
+const (
+	unknownNode      = "_NODE_NAME_UNKNOWN_"
+	unknownNamespace = "_NODE_NAMESPACE_UNKNOWN_"
+)
 
 // Type is what is known of a type whose package need not be installed.
 type Type struct {

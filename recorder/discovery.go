@@ -36,6 +36,7 @@ type discovery struct {
 	log   *zap.Logger
 	table *table
 	rec   *recording
+	types *types
 
 	searching atomic.Bool // new topics are looked for
 	started   atomic.Bool // searching was switched on since the last look
@@ -72,7 +73,7 @@ type subscription struct {
 
 func newDiscovery(opts Options, env Environment, rec *recording) *discovery {
 	return &discovery{
-		opts: opts, env: env, log: env.Logger, table: rec.table, rec: rec,
+		opts: opts, env: env, log: env.Logger, table: rec.table, rec: rec, types: newTypes(env),
 		watched: map[string]*watched{}, warned: map[string]bool{}, refused: map[string]bool{},
 	}
 }
@@ -85,8 +86,17 @@ func (d *discovery) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	d.look(func(name string) bool { return slices.Contains(d.opts.Filter.Topics, name) })
+	d.lookAndWait(ctx, func(name string) bool { return slices.Contains(d.opts.Filter.Topics, name) })
 	return nil
+}
+
+// lookAndWait looks until the types of all topics that it met are known, or will not be.
+func (d *discovery) lookAndWait(ctx context.Context, only func(name string) bool) {
+	d.look(only)
+	for d.types.waiting() && ctx.Err() == nil {
+		d.types.wait(ctx)
+		d.look(only)
+	}
 }
 
 // start switches the search on and says whether that changed anything.
@@ -100,9 +110,11 @@ func (d *discovery) start() bool {
 
 // run looks at the graph at each change. An idle graph costs one look at the changed time limit, and nothing else.
 func (d *discovery) run(ctx context.Context) {
-	d.look(nil)
 	if d.opts.NoDiscovery {
+		d.lookAndWait(ctx, nil)
 		d.searching.Store(false)
+	} else {
+		d.look(nil)
 	}
 	looked := time.Now()
 	for {
@@ -237,9 +249,22 @@ func (d *discovery) subscribe(name, typ string) {
 	if len(publishers) == 0 {
 		return // its offers are not known yet; the graph will change when there are any
 	}
+	hash, agreed := commonHash(publishers)
+	found := d.types.find(typ, hash, publishers)
+	if found == nil {
+		d.unfinished = true // its publishers are being asked
+		return
+	}
+	if !agreed {
+		d.warnOnce("hashes of "+name,
+			fmt.Sprintf("publishers do not agree on the type description hashes for topic type '%s'", typ), zap.String("topic", name))
+	}
+	d.types.use(typ, hash, found)
 	w := &watched{
-		topic:      &topic{name: name, typ: typ},
-		meta:       d.describe(name, typ, publishers),
+		topic: &topic{name: name, typ: typ},
+		meta: storage.Topic{
+			Name: name, Type: typ, SerializationFormat: d.opts.SerializationFormat, TypeHash: hash, Definition: found.definition,
+		},
 		publishers: map[node.GID]bool{},
 		classes:    map[class]*subscription{},
 	}
@@ -262,6 +287,7 @@ func (d *discovery) subscribe(name, typ string) {
 		return
 	}
 	d.watched[name] = w
+	d.types.say(name, typ, hash, found)
 	d.checkOverride(w, publishers)
 	d.log.Info(fmt.Sprintf("Subscribed to topic '%s'", name))
 }
@@ -274,7 +300,6 @@ func (d *discovery) addClass(w *watched, profile qos.Profile) error {
 	}
 	made, err := d.table.subscribe(w.topic, profile, func() {
 		if first {
-			d.define(&w.meta)
 			d.table.add(w.topic)
 			d.rec.addTopic(w.topic, w.described())
 		}
@@ -310,31 +335,6 @@ func (d *discovery) first(key string) bool {
 	before := d.warned[key]
 	d.warned[key] = true
 	return !before
-}
-
-// describe is what the bag keeps of a topic, without its offers and its definition.
-func (d *discovery) describe(name, typ string, publishers []node.Endpoint) storage.Topic {
-	hash, agreed := commonHash(publishers)
-	if !agreed {
-		d.log.Warn(fmt.Sprintf("publishers do not agree on the type description hashes for topic type '%s'", typ),
-			zap.String("topic", name))
-	}
-	meta := storage.Topic{Name: name, Type: typ, SerializationFormat: d.opts.SerializationFormat, TypeHash: hash}
-	return meta
-}
-
-// define finds the definition of a topic's type. It is asked for once the type is known to be installed.
-func (d *discovery) define(meta *storage.Topic) {
-	if d.env.Definitions == nil {
-		return
-	}
-	definition, err := d.env.Definitions.Definition(meta.Type)
-	if err != nil {
-		d.warnOnce("definition of "+meta.Type, "definition of a type was not found, it is recorded without",
-			zap.String("type", meta.Type), zap.String("topic", meta.Name), zap.Error(err))
-		return
-	}
-	meta.Definition = definition
 }
 
 // refreshOffers brings subscriptions and recorded offers in step with the publishers of today.

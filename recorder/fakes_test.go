@@ -99,10 +99,13 @@ func (g *fakeGraph) asked() int {
 	return g.listed
 }
 
+// stringHash is the hash of std_msgs/msg/String.
+const stringHash = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"
+
 // publisher is an endpoint of a class; gid tells it from others.
 func publisher(gid byte, reliability qos.Reliability, durability qos.Durability) node.Endpoint {
 	return node.Endpoint{
-		Type: "std_msgs/msg/String", TypeHash: "RIHS01_a", GID: node.GID{gid},
+		Type: "std_msgs/msg/String", TypeHash: stringHash, GID: node.GID{gid},
 		QoS: qos.Profile{Reliability: reliability, Durability: durability},
 	}
 }
@@ -400,7 +403,7 @@ func (e *fakeEvents) WriteSplit(s msgs.WriteSplitEvent) error {
 
 type noDefinitions struct{}
 
-func (noDefinitions) Definition(typ string) (storage.Definition, error) {
+func (noDefinitions) Definition(typ, _ string) (storage.Definition, error) {
 	if typ == "std_msgs/msg/String" {
 		return storage.Definition{Encoding: "ros2msg", Text: "string data\n"}, nil
 	}

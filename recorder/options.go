@@ -26,7 +26,8 @@ type Graph interface {
 
 // Subscriber makes serialized subscriptions and takes their messages.
 type Subscriber interface {
-	// Subscribe fails with an error that wraps node.ErrNotInstalled when the type is not known on this machine.
+	// Subscribe fails with an error that wraps node.ErrNotInstalled when the type is not known on this machine, and the
+	// middleware does not work without.
 	Subscribe(topic, typ string, profile qos.Profile) (node.SubscriptionID, error)
 	Unsubscribe(id node.SubscriptionID) error
 	// Take waits for messages of all subscriptions. It returns ctx's error when ctx ends.
@@ -35,9 +36,21 @@ type Subscriber interface {
 	Flush()
 }
 
-// Definitions finds the text of a type.
+// Definitions finds the text of a type on this machine: of several, the first that has the hash, and else the first.
 type Definitions interface {
-	Definition(typ string) (storage.Definition, error)
+	Definition(typ, hash string) (storage.Definition, error)
+}
+
+// Types is told what is known of a type before it is subscribed. An error means that it is announced without its
+// definition.
+type Types interface {
+	Describe(node.Type) error
+}
+
+// Inquirer asks a node, by its full name, for the definition of a type that it publishes with this hash. It is called
+// from several goroutines, and returns an error once ctx ends.
+type Inquirer interface {
+	Inquire(ctx context.Context, node, typ, hash string) (storage.Definition, error)
 }
 
 // Events is told what other nodes may want to know. It must not block.
@@ -79,13 +92,15 @@ type Options struct {
 // DefaultMaxCacheSize is rosbag2's default for MaxCacheSize.
 const DefaultMaxCacheSize = 100 << 20
 
-// Environment is what a Recorder works on. Events, Definitions and Logger may be nil.
+// Environment is what a Recorder works on. Events, Definitions, Types, Inquirer and Logger may be nil.
 type Environment struct {
 	Graph       Graph
 	Subscriber  Subscriber
 	Bags        BagFactory
 	Events      Events
 	Definitions Definitions
+	Types       Types
+	Inquirer    Inquirer
 	Logger      *zap.Logger
 }
 

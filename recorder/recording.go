@@ -342,6 +342,7 @@ func (r *recording) stop() {
 	r.takeMu.Unlock()
 	r.endWatch()
 	<-r.watchDone
+	r.search.types.end()
 	r.search.reportMissing()
 	if err := r.table.unsubscribeAll(); err != nil {
 		r.log.Warn("subscriptions did not end", zap.Error(err))

@@ -5,9 +5,11 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 
 	"golang.org/x/sync/errgroup"
 
+	"rosbagd/msgs/definition"
 	"rosbagd/node"
 	"rosbagd/recorder"
 	"rosbagd/storage/qos"
@@ -74,4 +76,9 @@ func expandTopics(names []string, n *node.Node, nodeName string) []string {
 		full = append(full, recorder.ExpandTopicName(name, n.Namespace(), nodeName))
 	}
 	return full
+}
+
+// searchFor looks for definitions in what is installed, then in the paths of --msg-path.
+func searchFor(msgPath []string) definition.Search {
+	return definition.NewSearch(definition.Prefixes(os.Getenv("AMENT_PREFIX_PATH")), msgPath)
 }

@@ -40,6 +40,7 @@ type playCall struct {
 	order         string
 	latched       string
 	noKeyboard    bool
+	msgPath       []string
 
 	node nodeFlags
 
@@ -118,6 +119,7 @@ func (c *playCall) register(cmd *cobra.Command, nodeName string, rosArgs []strin
 	flags.StringVar(&c.order, "message-order", "received", "play by the time messages were received or sent")
 	flags.StringVar(&c.latched, "latched", "start", "play transient_local messages from before the start offset first: start, seek (also after seeks) or off")
 	flags.BoolVar(&c.noKeyboard, "disable-keyboard-controls", false, "do not obey keys")
+	registerMsgPath(flags, &c.msgPath)
 	c.node.register(cmd, nodeName, rosArgs)
 }
 
@@ -151,6 +153,9 @@ func (c *playCall) check(cmd *cobra.Command) error {
 		return usagef("--playback-duration and --playback-until-sec: seconds are a number up to %v", maxSeconds)
 	case c.readAhead <= 0:
 		return usagef("--read-ahead-bytes %d: must be greater than 0", c.readAhead)
+	}
+	if err := checkMsgPath(c.msgPath); err != nil {
+		return err
 	}
 	overrides, err := readOverrides(c.overridesPath)
 	if err != nil {

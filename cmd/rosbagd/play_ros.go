@@ -44,8 +44,10 @@ func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCal
 		return err
 	}
 	connect := player.Connections{
-		Publishers: publishers{n},
-		Events:     &readSplitEvents{publisher: splits, node: n.Name(), log: log},
+		Publishers: publishers{
+			node: n, bag: reader, log: log, said: map[node.Type]bool{}, search: searchFor(call.msgPath),
+		},
+		Events: &readSplitEvents{publisher: splits, node: n.Name(), log: log},
 	}
 	options := call.options
 	options.Logger = log
@@ -95,16 +97,6 @@ func withKeyboard(p *player.Player, log *zap.Logger) func(context.Context) error
 // clockProfile is rclcpp's QoS for /clock.
 func clockProfile() qos.Profile {
 	return qos.Profile{History: qos.KeepLast, Depth: 1, Reliability: qos.BestEffort, Durability: qos.Volatile}
-}
-
-type publishers struct{ node *node.Node }
-
-func (p publishers) CreatePublisher(topic, typ string, profile qos.Profile) (player.Publisher, error) {
-	publisher, err := p.node.CreatePublisher(topic, typ, profile)
-	if err != nil {
-		return nil, err
-	}
-	return publisher, nil
 }
 
 type readSplitEvents struct {

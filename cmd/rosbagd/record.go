@@ -33,6 +33,7 @@ type recordCall struct {
 	startPaused   bool
 	customData    []string
 	noKeyboard    bool
+	msgPath       []string
 
 	node nodeFlags
 
@@ -98,6 +99,7 @@ func (c *recordCall) register(cmd *cobra.Command, nodeName string, rosArgs []str
 	flags.BoolVar(&c.startPaused, "start-paused", false, "begin paused; ~/resume starts recording")
 	flags.StringArrayVar(&c.customData, "custom-data", nil, "`KEY=VALUE...` for metadata.yaml")
 	flags.BoolVar(&c.noKeyboard, "disable-keyboard-controls", true, "for scripts of rosbag2: no keys are read while recording")
+	registerMsgPath(flags, &c.msgPath)
 	c.node.register(cmd, nodeName, rosArgs)
 }
 
@@ -125,6 +127,9 @@ func (c *recordCall) check(cmd *cobra.Command) error {
 	}
 	if c.maxCacheSize < 0 {
 		return usagef("--max-cache-size %d: must not be negative", c.maxCacheSize)
+	}
+	if err := checkMsgPath(c.msgPath); err != nil {
+		return err
 	}
 	if err := c.checkStorage(); err != nil {
 		return err

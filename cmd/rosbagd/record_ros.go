@@ -12,7 +12,6 @@ import (
 
 	"rosbagd/bag"
 	"rosbagd/msgs"
-	"rosbagd/msgs/definition"
 	"rosbagd/node"
 	"rosbagd/recorder"
 )
@@ -56,7 +55,7 @@ func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*re
 		Graph: n, Subscriber: n, Logger: log,
 		Bags:        recorder.NewBags(call.bagOptions(log)),
 		Events:      writeSplitEvents{splits},
-		Definitions: definition.NewFinder(definition.Prefixes(os.Getenv("AMENT_PREFIX_PATH"))),
+		Definitions: searchFor(call.msgPath), Types: n, Inquirer: n,
 	})
 	if err := r.Serve(n); err != nil {
 		return recorder.Result{}, err

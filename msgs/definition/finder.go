@@ -18,17 +18,28 @@ var ErrNotFound = errors.New("no such interface is installed")
 // separator stands before each part of a joined text, but not before a ros2msg root.
 var separator = strings.Repeat("=", 80) + "\n"
 
-// Finder looks for definitions below installation prefixes, the first one that has a file wins.
+// Finder looks for definitions in directories of packages, the first one that has a file wins.
 type Finder struct {
-	prefixes []string
+	directories []string
 
 	mu    sync.Mutex
 	found map[string]storage.Definition // by type as asked for
 }
 
 // NewFinder makes a Finder over prefixes, each the root of an installation with a share directory.
-func NewFinder(prefixes []string) *Finder {
-	return &Finder{prefixes: prefixes, found: map[string]storage.Definition{}}
+func NewFinder(prefixes []string) *Finder { return NewFinderIn(shares(prefixes)) }
+
+// NewFinderIn makes a Finder over directories, each with <package>/msg/<Name>.msg and so on below it.
+func NewFinderIn(directories []string) *Finder {
+	return &Finder{directories: directories, found: map[string]storage.Definition{}}
+}
+
+func shares(prefixes []string) []string {
+	directories := make([]string, len(prefixes))
+	for i, prefix := range prefixes {
+		directories[i] = filepath.Join(prefix, "share")
+	}
+	return directories
 }
 
 // Prefixes splits the value of AMENT_PREFIX_PATH.
@@ -166,10 +177,10 @@ func (f *Finder) idlPart(t typeName) (part, error) {
 	return part{header: "IDL: " + t.String(), text: text, uses: idlReferences(text)}, nil
 }
 
-// read gives the content of share/<pkg>/<kind>/<Name>.<ext> below the first prefix that has it.
+// read gives the content of <pkg>/<kind>/<Name>.<ext> in the first directory that has it.
 func (f *Finder) read(t typeName, ext string) (string, error) {
-	for _, prefix := range f.prefixes {
-		data, err := os.ReadFile(filepath.Join(prefix, "share", t.pkg, t.kind, t.name+"."+ext))
+	for _, directory := range f.directories {
+		data, err := os.ReadFile(filepath.Join(directory, t.pkg, t.kind, t.name+"."+ext))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

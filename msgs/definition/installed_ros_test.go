@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -101,12 +102,17 @@ func TestDescriptionsAreThoseOfROS(t *testing.T) {
 			require.NoError(t, err, typ)
 			require.Equal(t, hash, described.Hash(), "%s\n%s", typ, again.Text)
 			if sources != nil && name.kind == "msg" {
-				require.Equal(t, text, again, typ)
+				require.Equal(t, filledLines(text.Text), filledLines(again.Text), typ)
 			}
 		}
 		compared++
 	}
 	require.GreaterOrEqual(t, compared, len(hashes)*3/4) // the others are whole services and actions, or IDL only
+}
+
+// filledLines leaves the ends of files alone, which may lack a line's end.
+func filledLines(text string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
 }
 
 func sourcesOf(t *testing.T, typ string, finder *Finder) []Source {

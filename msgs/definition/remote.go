@@ -26,7 +26,7 @@ func FromDescription(d Description, sources []Source) (storage.Definition, error
 	texts := map[typeName]string{}
 	for _, s := range sources {
 		if name, err := parseTypeName(s.TypeName); err == nil && s.Encoding == "msg" && !strings.Contains("\n"+s.Text, "\n"+separator) {
-			texts[name] = s.Text
+			texts[name] = ended(s.Text)
 		}
 	}
 	made, err := joinDescribed(root, described, texts)
@@ -44,6 +44,14 @@ func FromDescription(d Description, sources []Source) (storage.Definition, error
 		return storage.Definition{}, fmt.Errorf("write definition of %s: its description is not one of a message", d.Type.Name)
 	}
 	return made, nil
+}
+
+// ended gives the last line its end back, which the generators of ROS leave out.
+func ended(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
 }
 
 func joinDescribed(root typeName, described map[typeName]Type, texts map[typeName]string) (storage.Definition, error) {
