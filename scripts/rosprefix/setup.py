@@ -60,6 +60,8 @@ def make(root: Path, environ: Mapping[str, str], with_tests: bool, held: int) ->
     saved = place.home.with_name(place.home.name + ".env")
     if not saved.exists() or saved.read_text() != text:
         saved.write_text(text)
+    if with_tests:
+        settings |= {"ROSBAGD_PEER_PREFIX": str(_peer_packages(place, environ, log))}
     return settings
 
 
@@ -167,16 +169,33 @@ def _test_packages(place: Place, log: Log) -> None:
         manifest.write(stamp, key, manifest.sizes(place.venv))
 
 
+def _peer_packages(place: Place, environ: Mapping[str, str], log: Log) -> Path:
+    """Interface packages that only the peers of the tests know, in a prefix that the program under test never sees."""
+    home = place.home.with_name(place.home.name + "-peers")
+    sources = sorted(p.parent for p in place.root.glob("test/*/package.xml"))
+    stamp = home / ".stamp"
+    key = manifest.key(*sources, _installed("rcl", place.prefixes), *map(str, place.prefixes), sys.version, str(home))
+    if not manifest.valid(stamp, key, home):
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        env = environ if place.sourced else wheels.clean_environment(place.home)
+        for source in sources:
+            with step(f"building {source.name} for the tests"):
+                _build(place, source, env, log, home)
+        manifest.write(stamp, key, manifest.sizes(home))
+    return home
+
+
 def _installed(package: str, prefixes: list[Path]) -> Path | None:
     """The package.xml of package in the first prefix that has it."""
     files = (p / "share" / package / "package.xml" for p in prefixes)
     return next((f for f in files if f.exists()), None)
 
 
-def _build(place: Place, source: Path, env: Mapping[str, str], log: Log) -> None:
+def _build(place: Place, source: Path, env: Mapping[str, str], log: Log, install: Path | None = None) -> None:
     prefixes = place.prefixes if place.sourced else [place.home]
     python = Path(sys.executable) if place.sourced else place.python
-    interfaces.build(source, place.root / ".ros" / "build" / source.name, place.home, prefixes, python, env, log)
+    interfaces.build(source, place.root / ".ros" / "build" / source.name, install or place.home, prefixes, python, env, log)
 
 
 def _sweep(home: Path, wanted: Collection[str]) -> None:

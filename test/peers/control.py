@@ -14,6 +14,7 @@ Commands, by "op":
                                                       sends serialized bytes, after so many subscriptions are there
   alone       topic, timeout                          waits until nobody subscribes to what we advertised
   offers      topic                                   the node names of the publishers of a topic
+  hashes      topic                                   the type hashes that the publishers of a topic announce
 Values that JSON has no word for are written as text: "nan", "inf". An answer is {"ok": ...} or {"error": text}.
 """
 
@@ -169,6 +170,10 @@ class Control:
 
     def op_offers(self, command):
         return [end.node_name for end in self.node.get_publishers_info_by_topic(command["topic"])]
+
+    def op_hashes(self, command):
+        hashes = [end.topic_type_hash for end in self.node.get_publishers_info_by_topic(command["topic"])]
+        return [f"RIHS{one.version:02}_{bytes(one.value).hex()}" for one in hashes]
 
 
 def main():
