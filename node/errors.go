@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 )
 
@@ -17,10 +18,13 @@ type ArgumentError struct{ Text string }
 
 func (e *ArgumentError) Error() string { return e.Text }
 
-// cleanRCLError drops the places in rcl's sources that rcl puts behind its sentences.
+// rclPlace is the place in its sources that rcl puts behind a sentence.
+var rclPlace = regexp.MustCompile(`\s*,? at (\.?/)\S+:\d+`)
+
+// cleanRCLError drops everything from the first place in rcl's sources on.
 func cleanRCLError(text string) string {
-	if i := strings.Index(text, ", at /"); i > 0 {
-		text = text[:i]
+	if place := rclPlace.FindStringIndex(text); place != nil && place[0] > 0 {
+		text = text[:place[0]]
 	}
 	return text
 }

@@ -26,6 +26,8 @@ import (
 	"unsafe"
 
 	"github.com/tiiuae/rclgo/pkg/rclgo"
+
+	"rosbagd/node/param"
 )
 
 // defaultPrefix is the list of ament prefixes that the program was built on, in the form of AMENT_PREFIX_PATH; set by
@@ -37,6 +39,9 @@ type Options struct {
 	Name      string   // default node name; a remap rule __node:= in ROSArgs wins
 	Namespace string   // default namespace; a remap rule __ns:= wins
 	ROSArgs   []string // what stands between --ros-args and --, without these two
+
+	// Parameters are those of the node, for the graph to see and change; nil is none.
+	Parameters *param.Store
 
 	neverCalled bool // for tests: as if the middleware called nobody for a new message
 }
@@ -76,9 +81,11 @@ type Node struct {
 // Open makes a context and a node in it. The node is visible in the graph at once; its services answer once Run runs.
 // Unknown or malformed ROS arguments give an *ArgumentError.
 func Open(opts Options) (*Node, error) {
-	if err := checkROSArgs(opts.ROSArgs); err != nil {
+	known, err := parseROSArgs(opts.ROSArgs)
+	if err != nil {
 		return nil, err
 	}
+	known.close()
 	if err := usePrefix(); err != nil {
 		return nil, err
 	}
@@ -135,7 +142,11 @@ func (n *Node) open(opts Options) error {
 	if C.rbd_graph_wait_create(n.handle, contextHandle, &n.graph, e.buffer()) != 0 {
 		return e.err("watch graph")
 	}
-	return nil
+	parameters := opts.Parameters
+	if parameters == nil {
+		parameters = param.NewStore(nil)
+	}
+	return n.serveParameters(parameters)
 }
 
 func boolToC(b bool) C.int {

@@ -38,12 +38,16 @@ func (n *Node) Handle(name string, srv msgs.Service, handler func(request any, r
 
 func (n *Node) respond(name string, raw types.Message, response any, sender rclgo.ServiceResponseSender) {
 	copyFields(raw, response)
+	n.send(name, raw, sender)
+}
+
+func (n *Node) send(name string, response types.Message, sender rclgo.ServiceResponseSender) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	if n.closed {
 		return // nobody is left to answer through
 	}
-	if err := sender.SendResponse(raw); err != nil {
+	if err := sender.SendResponse(response); err != nil {
 		// The client went away while we worked: it is the only one who would want to know.
 		n.ros.Logger().Debugf("answer of %s not sent: %v", name, firstLine(err)) //nolint:errcheck // nothing to do about a log line
 	}

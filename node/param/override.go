@@ -36,6 +36,20 @@ func (o Overrides) Add(node, source string, sections []Section) {
 	}
 }
 
+// Attribute sets the source of those values that these sections give the node too.
+func (o Overrides) Attribute(node, source string, sections []Section) {
+	for _, section := range sections {
+		if !Matches(section.Node, node) {
+			continue
+		}
+		for _, p := range section.Parameters {
+			if override, ok := o[p.Name]; ok && override.Value.Equal(p.Value) {
+				o[p.Name] = Override{Value: p.Value, Source: source}
+			}
+		}
+	}
+}
+
 // Matches says whether a name from a parameter file means the node with this fully qualified name. In the pattern * is
 // one part of a name and ** any number of them; a pattern without a slash at its start is seen from the root.
 func Matches(pattern, node string) bool {

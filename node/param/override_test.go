@@ -55,3 +55,13 @@ func TestLaterSectionsWin(t *testing.T) {
 		"loop": {Value: Of(false), Source: "file b"},
 	}, overrides)
 }
+
+func TestValuesAreAttributedToWhereTheyAre(t *testing.T) {
+	overrides := Overrides{"rate": {Of(2.0), "-p"}, "loop": {Of(true), "-p"}, "delay": {Of(1.0), "-p"}}
+	overrides.Attribute("/player", "file a", []Section{
+		{"/other", []Parameter{{"delay", Of(1.0)}}},
+		{"/player", []Parameter{{"rate", Of(2.0)}, {"loop", Of(false)}}},
+		{"/**", []Parameter{{"rate", Of(1.0)}, {"nosuch", Of(1.0)}}},
+	})
+	require.Equal(t, Overrides{"rate": {Of(2.0), "file a"}, "loop": {Of(true), "-p"}, "delay": {Of(1.0), "-p"}}, overrides)
+}
