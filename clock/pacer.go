@@ -19,11 +19,12 @@ type Pacer struct {
 	changed chan struct{} // tells Run to look at the fields below
 
 	// mu guards what follows and is held while publishing, so that times go out in the order they were read.
-	mu      sync.Mutex
-	period  time.Duration // 0 is off
-	held    bool
-	next    time.Time
-	failing bool
+	mu        sync.Mutex
+	frequency float64       // Hz, as it was asked for; 0 is off
+	period    time.Duration // 0 is off
+	held      bool
+	next      time.Time
+	failing   bool
 }
 
 // PacerOptions are the choices for a Pacer; all are optional.
@@ -46,7 +47,7 @@ func NewPacer(clock *Clock, publish func(Time) error, options PacerOptions) (*Pa
 	}
 	return &Pacer{
 		clock: clock, publish: publish, log: log, changed: make(chan struct{}, 1),
-		period: period, held: options.Held,
+		frequency: max(options.Frequency, 0), period: period, held: options.Held,
 	}, nil
 }
 
@@ -71,7 +72,7 @@ func (p *Pacer) SetFrequency(hertz float64) error {
 		return err
 	}
 	p.mu.Lock()
-	p.period, p.next = period, time.Time{}
+	p.frequency, p.period, p.next = max(hertz, 0), period, time.Time{}
 	p.mu.Unlock()
 	p.tellRun()
 	return nil
@@ -81,10 +82,7 @@ func (p *Pacer) SetFrequency(hertz float64) error {
 func (p *Pacer) Frequency() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.period == 0 {
-		return 0
-	}
-	return float64(time.Second) / float64(p.period)
+	return p.frequency
 }
 
 // Hold stops publishing until Release. When it returns, nothing is going out any more.

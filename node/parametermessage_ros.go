@@ -4,6 +4,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 
 	rcl_interfaces_msg "rosbagd/msgs/gen/rcl_interfaces/msg"
 	"rosbagd/node/param"
@@ -63,6 +64,9 @@ func descriptionToMessage(d param.Description) rcl_interfaces_msg.ParameterDescr
 	message := rcl_interfaces_msg.ParameterDescriptor{
 		Name: d.Name, Type: uint8(d.Type), Description: d.Description, AdditionalConstraints: d.Constraints,
 		ReadOnly: d.ReadOnly != "", DynamicTyping: d.DynamicTyping,
+	}
+	if len(d.Words) > 0 && d.Constraints == "" {
+		message.AdditionalConstraints = "one of " + strings.Join(d.Words, ", ")
 	}
 	if r := d.IntegerRange; r != nil {
 		message.IntegerRange = []rcl_interfaces_msg.IntegerRange{{FromValue: r.From, ToValue: r.To, Step: r.Step}}

@@ -66,6 +66,7 @@ func (p *Player) SetRate(rate float64) error {
 		return fmt.Errorf("change playback: %w", err)
 	}
 	p.log.Info("Set rate to " + number(rate))
+	p.options.Changed()
 	return nil
 }
 

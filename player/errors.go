@@ -12,4 +12,6 @@ var (
 	ErrPlaying = errors.New("player is already playing")
 	// ErrEnd is returned by PlayNext when no message is left before the end of the playback.
 	ErrEnd = errors.New("no message is left to play")
+	// ErrNoClock is returned by SetClockFrequency of a player that was made without a publisher for /clock.
+	ErrNoClock = errors.New("player publishes no /clock, which is decided when it starts")
 )

@@ -80,6 +80,9 @@ type Options struct {
 	ClockTopics    []string // before each message of these a /clock with its time goes out
 	ClockAllTopics bool     // as if all topics were in ClockTopics
 
+	// Changed, if not nil, is called after the rate or the clock frequency was changed, by whomever. It must not block.
+	Changed func()
+
 	Logger *zap.Logger  // nil logs nothing
 	Steady clock.Steady // nil is the system's
 }
@@ -97,6 +100,9 @@ func (o Options) corrected(log *zap.Logger) Options {
 	}
 	if o.Rate == 0 {
 		o.Rate = 1
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
 	}
 	if o.ReadAhead <= 0 {
 		o.ReadAhead = DefaultReadAhead

@@ -2,8 +2,6 @@ package player
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -271,14 +269,16 @@ func (p *Player) ClockFrequency() float64 {
 	return p.pacer.Frequency()
 }
 
-// SetClockFrequency changes the frequency of the periodic /clock; 0 stops it.
+// SetClockFrequency changes the frequency of the periodic /clock; 0 stops it. Without a publisher for /clock it returns
+// ErrNoClock.
 func (p *Player) SetClockFrequency(hertz float64) error {
 	if p.pacer == nil {
-		return errors.New("set clock frequency: the clock has no publisher")
+		return ErrNoClock
 	}
 	if err := p.pacer.SetFrequency(hertz); err != nil {
-		return fmt.Errorf("set clock frequency: %w", err)
+		return err
 	}
+	p.options.Changed()
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"rosbagd/node/param"
 )
 
 // errFilesOnly is what the file-only build says to everything that needs a ROS graph.
@@ -14,6 +16,9 @@ var errFilesOnly = &usageError{errors.New("this build works on files only and ca
 
 // needsROS is put behind the help of verbs that this build can not carry out.
 const needsROS = " (not in this build)"
+
+// parameterOverrides has nothing to read ROS arguments with; the verb is refused in the end.
+func parameterOverrides(*nodeFlags) (param.Overrides, error) { return nil, nil }
 
 func runRecord(context.Context, *recordCall) error { return errFilesOnly }
 

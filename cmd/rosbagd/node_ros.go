@@ -11,6 +11,7 @@ import (
 
 	"rosbagd/msgs/definition"
 	"rosbagd/node"
+	"rosbagd/node/param"
 	"rosbagd/recorder"
 	"rosbagd/storage/qos"
 )
@@ -26,13 +27,34 @@ func (f *nodeFlags) arguments() []string {
 	return append([]string{"--log-level", f.logLevel}, f.rosArgs...)
 }
 
+func (f *nodeFlags) options() node.Options {
+	return node.Options{Name: f.name, ROSArgs: f.arguments(), Parameters: f.parameters}
+}
+
+// parameterOverrides reads what parameter files and -p say.
+func parameterOverrides(flags *nodeFlags) (param.Overrides, error) {
+	overrides, err := node.ParameterOverrides(flags.options())
+	return overrides, argumentError(err)
+}
+
 func openNode(flags *nodeFlags) (*node.Node, error) {
-	n, err := node.Open(node.Options{Name: flags.name, ROSArgs: flags.arguments()})
+	n, err := node.Open(flags.options())
+	if err != nil {
+		return nil, argumentError(err)
+	}
+	for _, warning := range flags.warnings {
+		n.Logger().Warn(warning)
+	}
+	return n, nil
+}
+
+// argumentError makes wrong usage of errors about ROS arguments.
+func argumentError(err error) error {
 	var argument *node.ArgumentError
 	if errors.As(err, &argument) {
-		return nil, &usageError{err}
+		return &usageError{err}
 	}
-	return n, err
+	return err
 }
 
 // closeNode ends the node and with it the log of the process.

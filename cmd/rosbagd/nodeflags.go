@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rosbagd/node/param"
 )
 
 // nodeFlags are the flags of every verb that becomes a node.
@@ -15,6 +18,9 @@ type nodeFlags struct {
 	name     string
 	logLevel string
 	rosArgs  []string
+
+	parameters *param.Store // made by configure
+	warnings   []string     // for when there is a node to log them
 }
 
 func (f *nodeFlags) register(cmd *cobra.Command, defaultName string, rosArgs []string) {
@@ -36,6 +42,45 @@ func (f *nodeFlags) check() error {
 	levels := []string{"debug", "info", "warn", "error", "fatal"}
 	if f.logLevel != "" && !slices.Contains(levels, f.logLevel) {
 		return usagef("--log-level %q: choose one of %s", f.logLevel, strings.Join(levels, ", "))
+	}
+	return nil
+}
+
+// configure declares the parameters of the node, and puts the values that they begin with into the settings.
+func (f *nodeFlags) configure(settings settings, flags *pflag.FlagSet) error {
+	overrides, err := parameterOverrides(f)
+	if err != nil {
+		return err
+	}
+	f.parameters = param.NewStore(overrides)
+	if err := settings.declare(f.parameters, flags); err != nil {
+		return err
+	}
+	if err := f.declareSimTime(); err != nil {
+		return err
+	}
+	if names := withoutEffect(f.parameters); names != "" {
+		f.warnings = append(f.warnings, "Parameters that this node does not have, and that have no effect: "+names)
+	}
+	return nil
+}
+
+// simTime is the parameter that every node of ROS has.
+const simTime = "use_sim_time"
+
+// declareSimTime declares it for nodes whose time is that of the system, whatever is asked for: a launch file that asks
+// it of all nodes must not end one.
+func (f *nodeFlags) declareSimTime() error {
+	_, err := f.parameters.Declare(param.Declaration{
+		Name: simTime, Value: param.Of(false), Settled: true, Descriptor: param.Descriptor{
+			Description: "follow /clock", ReadOnly: "this node's time is that of the system",
+		},
+	})
+	if err != nil {
+		return &usageError{err}
+	}
+	if override, ok := f.parameters.Override(simTime); ok && !override.Value.Equal(param.Of(false)) {
+		f.warnings = append(f.warnings, "use_sim_time ("+override.Source+") has no effect: this node's time is that of the system")
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type playCall struct {
 	clockHz       float64
 	clockTopics   []string
 	clockAll      bool
+	clockOnTopics bool // one of the two
 	startPaused   bool
 	loop          bool
 	topics        []string
@@ -55,10 +56,9 @@ func newPlayCommand(rosArgs []string) *cobra.Command {
 		Short: "Play a bag (a directory or a single file) to its end" + needsROS,
 		Example: `  rosbagd play run1 -r 2 --clock           twice as fast, with /clock
   rosbagd play run1 --start-paused         then call /rosbag2_player/resume, or press space`,
-		Args: oneBag,
+		Args: oneBagAtMost,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			call.bag = args[0]
-			if err := call.check(cmd); err != nil {
+			if err := call.check(cmd, args); err != nil {
 				return err
 			}
 			return runPlay(cmd.Context(), call, cmd.ErrOrStderr())
@@ -75,10 +75,9 @@ func newPlayerCommand(rosArgs []string) *cobra.Command {
 		Short: "Be the node /player: play a bag again and again by service, for as long as it runs" + needsROS,
 		Long: `Be the node /player. It begins to play at once, or with --idle when ~/play asks for it. At the end of the bag it
 waits for the next ~/play.`,
-		Args: oneBag,
+		Args: oneBagAtMost,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			call.bag = args[0]
-			if err := call.check(cmd); err != nil {
+			if err := call.check(cmd, args); err != nil {
 				return err
 			}
 			call.options.Mode = player.PlayThenServe
@@ -123,8 +122,8 @@ func (c *playCall) register(cmd *cobra.Command, nodeName string, rosArgs []strin
 	c.node.register(cmd, nodeName, rosArgs)
 }
 
-// check refuses what can not work and turns flags into options.
-func (c *playCall) check(cmd *cobra.Command) error {
+// check refuses what can not work and turns flags and parameters into options.
+func (c *playCall) check(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	if err := onlyOne(flags, "clock", "clock-topics", "clock-topics-all"); err != nil {
 		return err
@@ -140,6 +139,25 @@ func (c *playCall) check(cmd *cobra.Command) error {
 			return usagef("--remap %q: must be OLD:=NEW", rule)
 		}
 	}
+	for _, rule := range c.remap {
+		c.node.rosArgs = append(c.node.rosArgs, "--remap", rule)
+	}
+	if len(args) > 0 {
+		c.bag = args[0]
+	}
+	c.clockOnTopics = c.clockAll || len(c.clockTopics) > 0
+	settings := c.settings()
+	if err := c.node.configure(settings, flags); err != nil {
+		return err
+	}
+	if c.bag == "" {
+		return oneBag(cmd, args)
+	}
+	return settings.explain(c.checkSettings(flags), c.node.parameters)
+}
+
+// checkSettings refuses settings that can not work.
+func (c *playCall) checkSettings(flags *pflag.FlagSet) error {
 	switch {
 	case !(c.rate > 0) || math.IsInf(c.rate, 0):
 		return usagef("--rate %v: is not in the valid range (> 0.0)", c.rate)
@@ -147,7 +165,7 @@ func (c *playCall) check(cmd *cobra.Command) error {
 		return usagef("--clock %v: is not in the valid range (> 0.0, at most %v)", c.clockHz, maxClockHz)
 	case flags.Changed("delay") && !validSeconds(c.delay):
 		return usagef("--delay %v: is not in the valid range (>= 0.0)", c.delay)
-	case !validSeconds(c.startOffset):
+	case flags.Changed("start-offset") && !validSeconds(c.startOffset):
 		return usagef("--start-offset %v: is not in the valid range (>= 0.0, at most %v)", c.startOffset, maxSeconds)
 	case math.IsNaN(c.duration) || c.duration > maxSeconds || math.IsNaN(c.untilSec) || c.untilSec > maxSeconds:
 		return usagef("--playback-duration and --playback-until-sec: seconds are a number up to %v", maxSeconds)
@@ -164,10 +182,13 @@ func (c *playCall) check(cmd *cobra.Command) error {
 	c.options = player.Options{
 		Rate: c.rate, StartPaused: c.startPaused, Loop: c.loop, ReadAhead: c.readAhead, Overrides: overrides,
 		StartOffset: fromSeconds(c.startOffset), Delay: fromSeconds(c.delay),
-		ClockFrequency: c.clockHz, ClockTopics: c.clockTopics, ClockAllTopics: c.clockAll,
+		ClockFrequency: c.clockHz, ClockAllTopics: c.clockOnTopics && len(c.clockTopics) == 0,
 		Filter: player.Filter{
 			Topics: c.topics, ExcludeTopics: c.excludeTopics, Regex: c.regex, ExcludeRegex: c.excludeRegex,
 		},
+	}
+	if c.clockOnTopics {
+		c.options.ClockTopics = c.clockTopics
 	}
 	if err := c.options.Filter.Check(); err != nil {
 		return &usageError{err}

@@ -15,6 +15,7 @@ import (
 	"rosbagd/clock"
 	"rosbagd/msgs"
 	"rosbagd/node"
+	"rosbagd/node/param"
 	"rosbagd/player"
 	"rosbagd/storage/qos"
 )
@@ -26,9 +27,6 @@ func runPlay(ctx context.Context, call *playCall, stderr io.Writer) error {
 		return err
 	}
 	printNotes(stderr, reader)
-	for _, rule := range call.remap {
-		call.node.rosArgs = append(call.node.rosArgs, "--remap", rule)
-	}
 	n, err := openNode(&call.node)
 	if err != nil {
 		return errors.Join(err, reader.Close())
@@ -63,6 +61,7 @@ func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCal
 			return clockTopic.Publish(msgs.Clock{Clock: msgs.TimeFromNanos(int64(t))})
 		}
 	}
+	options.Changed = call.node.parameters.Touch
 	p, err := player.New(player.FromBag(reader), connect, options)
 	if err != nil {
 		return err
@@ -70,11 +69,18 @@ func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCal
 	if err := p.Serve(n); err != nil {
 		return err
 	}
+	bindPlayer(call.node.parameters, p)
 	work := p.Run
 	if !call.noKeyboard {
 		work = withKeyboard(p, log)
 	}
 	return runWithServices(ctx, n.Run, work)
+}
+
+// bindPlayer ties parameters to what services and keys change too.
+func bindPlayer(parameters *param.Store, p *player.Player) {
+	parameters.Bind("play.rate", param.Number(p.Rate, p.SetRate))
+	parameters.Bind("play.clock_publish_frequency", param.Number(p.ClockFrequency, p.SetClockFrequency))
 }
 
 // withKeyboard obeys keys for as long as the player runs.

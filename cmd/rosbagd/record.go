@@ -25,6 +25,7 @@ type recordCall struct {
 	includeHidden bool
 	noDiscovery   bool
 	pollingMillis int
+	polling       time.Duration
 	output        string
 	storageID     string
 	preset        string
@@ -105,7 +106,21 @@ func (c *recordCall) register(cmd *cobra.Command, nodeName string, rosArgs []str
 
 // check refuses what can not work before anything is opened or created.
 func (c *recordCall) check(cmd *cobra.Command) error {
-	if !c.all && !c.allTopics && !c.allServices && !c.allActions && len(c.topics) == 0 {
+	if err := c.node.check(); err != nil {
+		return err
+	}
+	c.allTopics, c.allServices, c.allActions = c.all || c.allTopics, c.all || c.allServices, c.all || c.allActions
+	c.polling = time.Duration(c.pollingMillis) * time.Millisecond
+	settings := c.settings()
+	if err := c.node.configure(settings, cmd.Flags()); err != nil {
+		return err
+	}
+	return settings.explain(c.checkSettings(cmd), c.node.parameters)
+}
+
+// checkSettings refuses settings that can not work.
+func (c *recordCall) checkSettings(cmd *cobra.Command) error {
+	if !c.allTopics && !c.allServices && !c.allActions && len(c.topics) == 0 {
 		return usagef("nothing to record: name topics, or give --all, --all-topics, --all-services or --all-actions")
 	}
 	for _, topic := range c.topics {
@@ -113,17 +128,14 @@ func (c *recordCall) check(cmd *cobra.Command) error {
 			return &usageError{err}
 		}
 	}
-	if (c.all || c.allTopics) && len(c.topics) > 0 {
+	if c.allTopics && len(c.topics) > 0 {
 		printWarning(cmd.ErrOrStderr(), "--all or --all-topics will override --topics")
-	}
-	if err := c.node.check(); err != nil {
-		return err
 	}
 	if !c.noKeyboard {
 		return usagef("--disable-keyboard-controls=false: this version reads no keys while recording, use ~/pause and ~/resume")
 	}
-	if c.pollingMillis <= 0 {
-		return usagef("--polling-interval %d: must be greater than 0 milliseconds", c.pollingMillis)
+	if c.polling <= 0 {
+		return usagef("--polling-interval %v: must be greater than 0", c.polling)
 	}
 	if c.maxCacheSize < 0 {
 		return usagef("--max-cache-size %d: must not be negative", c.maxCacheSize)
@@ -150,6 +162,9 @@ func (c *recordCall) check(cmd *cobra.Command) error {
 
 // checkStorage knows that only one storage can be written yet.
 func (c *recordCall) checkStorage() error {
+	if c.storageID == "" {
+		c.storageID = formats.DefaultID // so says a parameter
+	}
 	if _, err := formats.Lookup(c.storageID); err != nil {
 		return usagef("--storage: %w", err)
 	}

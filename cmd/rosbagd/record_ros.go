@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -67,11 +66,11 @@ func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*re
 func (c *recordCall) recorderOptions(n *node.Node) recorder.Options {
 	return recorder.Options{
 		NodeName: n.Name(), URI: c.output, StartPaused: c.startPaused, NoDiscovery: c.noDiscovery,
-		PollingInterval: time.Duration(c.pollingMillis) * time.Millisecond,
+		PollingInterval: c.polling,
 		QoSOverrides:    c.overrides, MaxCacheSize: c.maxCacheSize,
 		Filter: recorder.Filter{
 			Topics: expandTopics(c.topics, n, c.node.name), IncludeHidden: c.includeHidden,
-			AllTopics: c.all || c.allTopics, AllServices: c.all || c.allServices, AllActions: c.all || c.allActions,
+			AllTopics: c.allTopics, AllServices: c.allServices, AllActions: c.allActions,
 		},
 	}
 }

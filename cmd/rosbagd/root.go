@@ -35,6 +35,14 @@ It speaks the services, topics, flags and files of rosbag2 (ros2 bag).`,
 	return root
 }
 
+// oneBagAtMost is the check of the verbs whose bag may be named by a parameter.
+func oneBagAtMost(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return oneBag(cmd, args)
+}
+
 // oneBag is the check of the verbs that work on one bag.
 func oneBag(cmd *cobra.Command, args []string) error {
 	switch len(args) {

@@ -3,12 +3,17 @@ package param
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Descriptor says what a parameter is and which values it takes.
 type Descriptor struct {
 	Description string
 	Constraints string // what a range can not say, for people
+
+	// Words are the only strings that are allowed; none is any.
+	Words []string
 
 	// ReadOnly is why the parameter can not be changed once it is declared, a whole sentence; empty when it can.
 	ReadOnly string
@@ -95,6 +100,10 @@ func (d *Descriptor) check(typ Type, v Value) error {
 		return &TypeError{Want: typ, Got: v}
 	}
 	switch data := v.data.(type) {
+	case string:
+		if len(d.Words) > 0 && !slices.Contains(d.Words, data) {
+			return fmt.Errorf("%w: %q, it must be one of %s", ErrRange, data, strings.Join(d.Words, ", "))
+		}
 	case int64:
 		return d.checkIntegers(data)
 	case []int64:

@@ -70,5 +70,8 @@ func TestRefusalsSayWhatIsAllowed(t *testing.T) {
 	} {
 		require.EqualError(t, err, want)
 	}
+	words := Descriptor{Words: []string{"sent", "received"}}
+	require.NoError(t, words.check(String, Of("sent")))
+	require.EqualError(t, words.check(String, Of("")), `value is out of range: "", it must be one of sent, received`)
 	require.NoError(t, (&Descriptor{DynamicTyping: true}).check(Bool, Of("x")))
 }

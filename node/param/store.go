@@ -14,7 +14,8 @@ type Declaration struct {
 	Name string
 	// Value is the default. Its type is that of the parameter, unless the descriptor has DynamicTyping.
 	Value Value
-	// Settled makes Value win over an override: the user gave it in a way that counts more, such as a flag.
+	// Settled makes Value win over an override: the user gave it in a way that counts more, such as a flag. Whoever took
+	// it has checked it too, so no range is asked.
 	Settled bool
 	Descriptor
 }
@@ -25,6 +26,17 @@ type Live struct {
 	Get func() Value
 	// Set changes it, or says why not. It is given values that comply with the descriptor only.
 	Set func(Value) error
+}
+
+// Number is a double that is got and set by these functions.
+func Number(get func() float64, set func(float64) error) Live {
+	return Live{
+		Get: func() Value { return Of(get()) },
+		Set: func(v Value) error {
+			number, _ := As[float64](v)
+			return set(number)
+		},
+	}
 }
 
 // Event is what became of parameters in one change.
@@ -95,8 +107,10 @@ func (s *Store) Declare(d Declaration) (Value, error) {
 	case d.Value.kind == NotSet && !d.DynamicTyping:
 		return refuse(errors.New("has a fixed type, but no value to take it from"))
 	}
-	if err := d.Descriptor.check(d.Value.kind, value); err != nil {
-		return refuse(err)
+	if !d.Settled {
+		if err := d.Descriptor.check(d.Value.kind, value); err != nil {
+			return refuse(err)
+		}
 	}
 	parameters := []Parameter{{d.Name, value}}
 	if err := s.validate(parameters); err != nil {
@@ -186,8 +200,11 @@ func (s *Store) Unused() []string {
 	return slices.Sorted(maps.Keys(s.unused))
 }
 
-// Overridden is where the value comes from that a parameter began with; empty for its default.
-func (s *Store) Overridden(name string) string { return s.overrides[name].Source }
+// Override is what the user gave a parameter to begin with, declared or not; false for nothing.
+func (s *Store) Override(name string) (Override, bool) {
+	override, ok := s.overrides[name]
+	return override, ok
+}
 
 // Set changes one parameter, as SetAtomically does.
 func (s *Store) Set(name string, value Value) error { return s.SetAtomically(Parameter{name, value}) }

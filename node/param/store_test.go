@@ -35,7 +35,9 @@ func TestDeclaringTakesTheOverride(t *testing.T) {
 	value, err := s.Declare(Declaration{Name: "rate", Value: Of(1.0)})
 	require.NoError(t, err)
 	require.Equal(t, Of(2.0), value)
-	value, err = s.Declare(Declaration{Name: "flag", Value: Of(1.0), Settled: true})
+	value, err = s.Declare(Declaration{
+		Name: "flag", Value: Of(1.0), Settled: true, Descriptor: Descriptor{DoubleRange: &DoubleRange{From: 5, To: 6}},
+	})
 	require.NoError(t, err)
 	require.Equal(t, Of(1.0), value)
 	value, err = s.Declare(Declaration{Name: "names", Value: Of([]string{"a"})})
@@ -46,8 +48,11 @@ func TestDeclaringTakesTheOverride(t *testing.T) {
 	require.Equal(t, Of(false), value)
 
 	require.Equal(t, []string{"other"}, s.Unused())
-	require.Equal(t, "file a", s.Overridden("rate"))
-	require.Empty(t, s.Overridden("loop"))
+	override, ok := s.Override("rate")
+	require.True(t, ok)
+	require.Equal(t, "file a", override.Source)
+	_, ok = s.Override("loop")
+	require.False(t, ok)
 }
 
 func TestDeclaringRefuses(t *testing.T) {

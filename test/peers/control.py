@@ -176,10 +176,10 @@ class Control:
         return [f"RIHS{one.version:02}_{bytes(one.value).hex()}" for one in hashes]
 
 
-def main():
+def main(kind=Control):
     # Signals of the terminal end the whole test; this peer ends when its input does.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    control = Control()
+    control = kind()
     print(json.dumps({"ok": "ready"}), flush=True)
     for line in sys.stdin:
         command = json.loads(line)
