@@ -72,6 +72,12 @@
 extern rcl_ret_t rcl_expand_topic_name(
   const char * topic, const char * node, const char * node_namespace, const rcutils_string_map_t * substitutions,
   rcl_allocator_t allocator, char ** name);
+extern rcl_ret_t rcl_remap_node_name(
+  const rcl_arguments_t * local, const rcl_arguments_t * global, const char * name, rcl_allocator_t allocator,
+  char ** remapped);
+extern rcl_ret_t rcl_remap_node_namespace(
+  const rcl_arguments_t * local, const rcl_arguments_t * global, const char * name, rcl_allocator_t allocator,
+  char ** remapped);
 extern const rosidl_message_type_support_t * get_message_typesupport_handle(
   const rosidl_message_type_support_t * handle, const char * identifier);
 extern const rosidl_service_type_support_t * get_service_typesupport_handle(
