@@ -15,6 +15,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"rosbagd/node/param"
 )
 
 // describer is the service ~/get_type_description of a node, which answers while Run runs.
@@ -23,9 +25,21 @@ type describer struct {
 	handle *C.rbd_describer_t
 }
 
-// openDescriber offers the service; nil where the distro, or this machine, has no such service type.
-func (n *Node) openDescriber() (*describer, error) {
+// openDescriber offers the service; nil where the distro, or this machine, has no such service type, or where the
+// parameter that every node has for it says no.
+func (n *Node) openDescriber(parameters *param.Store) (*describer, error) {
 	if C.rbd_describer_exists() == 0 {
+		return nil, nil
+	}
+	wanted, err := parameters.Declare(param.Declaration{
+		Name: "start_type_description_service", Value: param.Of(true), Descriptor: param.Descriptor{
+			Description: "offer ~/get_type_description", ReadOnly: "the service is there or not from the start of the node",
+		},
+	})
+	if err != nil {
+		return nil, &ArgumentError{Text: err.Error()}
+	}
+	if !wanted.Equal(param.Of(true)) {
 		return nil, nil
 	}
 	const typ = "type_description_interfaces/srv/GetTypeDescription"

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rosbagd/msgs/definition"
+	"rosbagd/node/param"
 )
 
 // TestNodesDescribeTheirTypes asks a node of ours for the definition of a type that only it knows.
@@ -49,4 +50,29 @@ func TestNodesDescribeTheirTypes(t *testing.T) {
 	_, _, err = ask("RIHS01_0000000000000000000000000000000000000000000000000000000000000000")
 	require.ErrorContains(t, err, "the node says")
 	require.NoError(t, publisher.Close())
+}
+
+// TestNodesNeedNotDescribe leaves the service out where the parameter says so.
+func TestNodesNeedNotDescribe(t *testing.T) {
+	knowing := openNode(t, "knowing")
+	overrides, err := ParameterOverrides(Options{Name: "silent", ROSArgs: []string{"-p", "start_type_description_service:=false"}})
+	require.NoError(t, err)
+	store := param.NewStore(overrides)
+	silent, err := Open(Options{Name: "silent", Parameters: store})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, silent.Close()) }()
+	require.Nil(t, silent.describer)
+	if knowing.describer != nil {
+		require.Empty(t, store.Unused())
+		value, ok := store.Get("start_type_description_service")
+		require.True(t, ok)
+		require.Equal(t, param.Of(false), value)
+	}
+
+	wrong := param.NewStore(param.Overrides{"start_type_description_service": {Value: param.Of("x"), Source: "-p"}})
+	_, err = Open(Options{Name: "wrong", Parameters: wrong})
+	if knowing.describer != nil {
+		var argument *ArgumentError
+		require.ErrorAs(t, err, &argument)
+	}
 }

@@ -135,16 +135,16 @@ func (n *Node) open(opts Options) error {
 		return e.err("open node")
 	}
 	n.rosout = true
-	if n.describer, err = n.openDescriber(); err != nil {
+	parameters := opts.Parameters
+	if parameters == nil {
+		parameters = param.NewStore(nil)
+	}
+	if n.describer, err = n.openDescriber(parameters); err != nil {
 		return err
 	}
 	contextHandle := (*C.rcl_context_t)(unexportedPointer(n.context, "rcl_context_t"))
 	if C.rbd_graph_wait_create(n.handle, contextHandle, &n.graph, e.buffer()) != 0 {
 		return e.err("watch graph")
-	}
-	parameters := opts.Parameters
-	if parameters == nil {
-		parameters = param.NewStore(nil)
 	}
 	return n.serveParameters(parameters)
 }

@@ -45,6 +45,9 @@ func openNode(flags *nodeFlags) (*node.Node, error) {
 	for _, warning := range flags.warnings {
 		n.Logger().Warn(warning)
 	}
+	if names := withoutEffect(flags.parameters); names != "" {
+		n.Logger().Warn("Parameters that this node does not have, and that have no effect: " + names)
+	}
 	return n, nil
 }
 

@@ -56,13 +56,7 @@ func (f *nodeFlags) configure(settings settings, flags *pflag.FlagSet) error {
 	if err := settings.declare(f.parameters, flags); err != nil {
 		return err
 	}
-	if err := f.declareSimTime(); err != nil {
-		return err
-	}
-	if names := withoutEffect(f.parameters); names != "" {
-		f.warnings = append(f.warnings, "Parameters that this node does not have, and that have no effect: "+names)
-	}
-	return nil
+	return f.declareSimTime()
 }
 
 // simTime is the parameter that every node of ROS has.
