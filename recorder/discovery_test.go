@@ -360,7 +360,7 @@ func TestMessageOfASubscriptionInTheMaking(t *testing.T) {
 
 func BenchmarkHotPath(b *testing.B) {
 	sub := newFakeSubscriber()
-	rec := newRecording("bag", &fakeBag{}, newSweeps(sub), Options{MaxCacheSize: DefaultMaxCacheSize}.withDefaults(), Environment{Subscriber: sub, Logger: zap.NewNop()})
+	rec := newRecording("bag", &fakeBag{}, &lifetime{sweeps: newSweeps(sub)}, Options{MaxCacheSize: DefaultMaxCacheSize}.withDefaults(), Environment{Subscriber: sub, Logger: zap.NewNop()})
 	tp := &topic{name: "/a", inBag: true}
 	made, err := rec.table.subscribe(tp, qos.Default(), func() {})
 	require.NoError(b, err)

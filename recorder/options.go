@@ -76,6 +76,8 @@ type Options struct {
 	EndOnFailure bool
 	// StartPaused is the state of pause when a bag begins.
 	StartPaused bool
+	// UseSimTime stamps what is received with the time that /clock tells, and begins when it has told one.
+	UseSimTime bool
 
 	Filter              Filter
 	NoDiscovery         bool                   // look for topics once, when a bag begins

@@ -59,6 +59,7 @@ type lifetime struct {
 	group   *errgroup.Group
 	failure chan error // takes the first failure of a bag
 	sweeps  *sweeps
+	sim     *simTime // nil without UseSimTime
 }
 
 // New makes a Recorder; nothing happens before Run.
@@ -77,13 +78,20 @@ func (r *Recorder) Run(ctx context.Context) error {
 	defer end()
 	group, kept := errgroup.WithContext(kept)
 	life := &lifetime{ctx: kept, group: group, failure: make(chan error, 1), sweeps: newSweeps(r.env.Subscriber)}
+	if r.opts.UseSimTime {
+		sim, err := followClock(r.env.Subscriber, r.opts.QoSOverrides)
+		if err != nil {
+			return err
+		}
+		life.sim = sim
+	}
 	taking, stopTaking := context.WithCancel(kept)
 	defer stopTaking()
 	takeDone := life.sweeps.ended
 	var takeErr error
 	group.Go(func() error {
 		defer close(takeDone)
-		takeErr = r.take(taking, life.sweeps)
+		takeErr = r.take(taking, life)
 		return nil
 	})
 	r.commands.Lock()
@@ -113,6 +121,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	r.commands.Unlock()
 	stopTaking()
 	<-takeDone
+	err = errors.Join(err, life.sim.end())
 	end()
 	if groupErr := group.Wait(); groupErr != nil {
 		err = errors.Join(err, groupErr)
@@ -126,8 +135,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 }
 
 // take hands batches to the current bag. It never waits for the disk.
-func (r *Recorder) take(ctx context.Context, sweeps *sweeps) error {
-	for ; ; sweeps.count() {
+func (r *Recorder) take(ctx context.Context, life *lifetime) error {
+	for ; ; life.sweeps.count() {
 		batch, err := r.env.Subscriber.Take(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -138,6 +147,7 @@ func (r *Recorder) take(ctx context.Context, sweeps *sweeps) error {
 		if batch == nil {
 			continue
 		}
+		life.sim.follow(batch)
 		rec := r.current.Load()
 		if rec == nil {
 			batch.Release()
@@ -165,7 +175,7 @@ func (r *Recorder) record(ctx context.Context, uri string) error {
 		return err
 	}
 	life := r.life
-	rec := newRecording(uri, made, life.sweeps, r.opts, r.env)
+	rec := newRecording(uri, made, life, r.opts, r.env)
 	rec.ended = func(lastFile string) { r.splitEvent(lastFile, "") }
 	rec.failed = func(err error) {
 		if r.opts.EndOnFailure {
@@ -183,8 +193,10 @@ func (r *Recorder) record(ctx context.Context, uri string) error {
 	life.group.Go(func() error { return rec.watch(watching) })
 	r.log.Info("Starting recording to '" + uri + "'")
 	r.log.Info("Listening for topics...")
-	if err := rec.search.begin(ctx); err != nil && ctx.Err() == nil {
-		r.log.Warn("graph did not settle", zap.Error(err))
+	if life.sim.started() {
+		rec.begin(ctx)
+	} else {
+		r.log.Info("use_sim_time set, waiting for /clock before starting recording...")
 	}
 	r.log.Info("Recording...")
 	if r.opts.StartPaused {

@@ -24,6 +24,7 @@ type recording struct {
 	uri    string
 	bag    Bag
 	sweeps *sweeps
+	sim    *simTime // nil without a simulation
 	log    *zap.Logger
 	cache  *cache
 	table  *table
@@ -39,7 +40,8 @@ type recording struct {
 	failed  func(error)           // is told once
 	ended   func(lastFile string) // is told when the bag was sealed
 
-	begun     chan struct{} // closed when what was asked for by name is subscribed
+	begun     chan struct{} // closed when what was asked for by name is subscribed, or waits for /clock
+	searched  bool          // what was asked for by name is subscribed
 	endWatch  context.CancelFunc
 	watchDone chan struct{} // closed when discovery has ended
 	done      chan struct{} // closed when the bag is sealed
@@ -49,9 +51,9 @@ type recording struct {
 	written []*topic
 }
 
-func newRecording(uri string, bag Bag, sweeps *sweeps, opts Options, env Environment) *recording {
+func newRecording(uri string, bag Bag, life *lifetime, opts Options, env Environment) *recording {
 	r := &recording{
-		uri: uri, bag: bag, sweeps: sweeps, log: env.Logger, table: newTable(env.Subscriber),
+		uri: uri, bag: bag, sweeps: life.sweeps, sim: life.sim, log: env.Logger, table: newTable(env.Subscriber),
 		begun: make(chan struct{}), watchDone: make(chan struct{}), done: make(chan struct{}),
 	}
 	r.cache = newCache(opts.MaxCacheSize, r.countDropped)
@@ -120,6 +122,11 @@ func (r *recording) sift(b *node.Batch, paused *pauseHistory) {
 		if !fresh || paused.at(m.ReceivedNanos) {
 			continue
 		}
+		at, known := r.sim.at(m.ReceivedNanos)
+		if !known {
+			continue
+		}
+		m.ReceivedNanos = at
 		r.found = append(r.found, tp)
 		kept = append(kept, *m)
 	}
@@ -167,6 +174,14 @@ func (r *recording) run(ctx context.Context) error {
 	return g.Wait()
 }
 
+// begin subscribes what was asked for by name. It belongs to Record until begun, then to the watching goroutine.
+func (r *recording) begin(ctx context.Context) {
+	r.searched = true
+	if err := r.search.begin(ctx); err != nil && ctx.Err() == nil {
+		r.log.Warn("graph did not settle", zap.Error(err))
+	}
+}
+
 // watch follows the graph and reports losses until ctx ends.
 func (r *recording) watch(ctx context.Context) error {
 	defer close(r.watchDone)
@@ -174,6 +189,15 @@ func (r *recording) watch(ctx context.Context) error {
 	case <-r.begun:
 	case <-ctx.Done():
 		return nil
+	}
+	if !r.searched {
+		select {
+		case <-r.sim.found:
+		case <-ctx.Done():
+			return nil
+		}
+		r.log.Info("Sim time /clock found, starting recording.")
+		r.begin(ctx)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

@@ -32,6 +32,7 @@ type recordCall struct {
 	overridesPath string
 	maxCacheSize  int64
 	startPaused   bool
+	useSimTime    bool
 	customData    []string
 	noKeyboard    bool
 	msgPath       []string
@@ -98,6 +99,7 @@ func (c *recordCall) register(cmd *cobra.Command, nodeName string, rosArgs []str
 	flags.StringVar(&c.overridesPath, "qos-profile-overrides-path", "", "YAML file with QoS profiles of subscriptions, by topic")
 	flags.Int64Var(&c.maxCacheSize, "max-cache-size", recorder.DefaultMaxCacheSize, "bytes that wait in memory to be written, at most")
 	flags.BoolVar(&c.startPaused, "start-paused", false, "begin paused; ~/resume starts recording")
+	flags.BoolVar(&c.useSimTime, "use-sim-time", false, "stamp what is received with the time of /clock, and begin when it tells one")
 	flags.StringArrayVar(&c.customData, "custom-data", nil, "`KEY=VALUE...` for metadata.yaml")
 	flags.BoolVar(&c.noKeyboard, "disable-keyboard-controls", true, "for scripts of rosbag2: no keys are read while recording")
 	registerMsgPath(flags, &c.msgPath)
@@ -133,6 +135,9 @@ func (c *recordCall) checkSettings(cmd *cobra.Command) error {
 	}
 	if !c.noKeyboard {
 		return usagef("--disable-keyboard-controls=false: this version reads no keys while recording, use ~/pause and ~/resume")
+	}
+	if c.useSimTime && c.noDiscovery {
+		return usagef("--use-sim-time and --no-discovery both set, but are incompatible settings. The /clock topic needs to be discovered to record with sim time.")
 	}
 	if c.polling <= 0 {
 		return usagef("--polling-interval %v: must be greater than 0", c.polling)

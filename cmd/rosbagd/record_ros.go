@@ -65,7 +65,7 @@ func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*re
 
 func (c *recordCall) recorderOptions(n *node.Node) recorder.Options {
 	return recorder.Options{
-		NodeName: n.Name(), URI: c.output, StartPaused: c.startPaused, NoDiscovery: c.noDiscovery,
+		NodeName: n.Name(), URI: c.output, StartPaused: c.startPaused, UseSimTime: c.useSimTime, NoDiscovery: c.noDiscovery,
 		PollingInterval: c.polling,
 		QoSOverrides:    c.overrides, MaxCacheSize: c.maxCacheSize,
 		Filter: recorder.Filter{

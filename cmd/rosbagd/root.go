@@ -87,6 +87,6 @@ func missingFlags() []string {
 		"--max-cache-duration", "--progress-bar-separation-lines", "--progress-bar-update-rate", "--publish-service-requests",
 		"--regex", "--repeat-all-transient-local", "--repeat-transient-local", "--send-actions-as-client",
 		"--serialization-format", "--service-requests-source", "--services", "--snapshot-mode", "--static-topics-path",
-		"--stats_max_publishing_rate", "--storage-config-file", "--topic-types", "--use-sim-time", "--wait-for-all-acked",
+		"--stats_max_publishing_rate", "--storage-config-file", "--topic-types", "--wait-for-all-acked",
 	}
 }

@@ -51,7 +51,7 @@ func TestWrongCallsAreOneLineAndChangeNothing(t *testing.T) {
 		"nothing to record":    {[]string{"record", "-o", out}, exitUsage, "nothing to record"},
 		"a name like record":   {[]string{"recor"}, exitUsage, `did you mean "record"?`},
 		"a verb of rosbag2":    {[]string{"convert"}, exitUsage, "does not have yet"},
-		"a flag of rosbag2":    {[]string{"record", "-a", "-o", out, "--use-sim-time"}, exitUsage, "does not have yet"},
+		"a flag of rosbag2":    {[]string{"record", "-a", "-o", out, "--snapshot-mode"}, exitUsage, "does not have yet"},
 		"two bags":             {[]string{"play", "x", "y"}, exitUsage, "one bag only"},
 		"node name":            {[]string{"play", "x", "--node-name", "a b"}, exitUsage, "only letters"},
 		"remap":                {[]string{"play", "x", "-m", "bad"}, exitUsage, "OLD:=NEW"},

@@ -12,6 +12,8 @@ Commands, by "op":
   advertise   topic, type, durability, reliability, depth
   publish     topic, data (base64), subscriptions, timeout
                                                       sends serialized bytes, after so many subscriptions are there
+  acked       topic, timeout                          waits until somebody subscribes to what we advertised and all have
+                                                      acknowledged what was sent
   alone       topic, timeout                          waits until nobody subscribes to what we advertised
   offers      topic                                   the node names of the publishers of a topic
   hashes      topic                                   the type hashes that the publishers of a topic announce
@@ -26,6 +28,7 @@ import threading
 import time
 
 import rclpy
+from rclpy.duration import Duration
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -161,6 +164,12 @@ class Control:
             f"{command['topic']}: {wanted} subscriptions",
         )
         publisher.publish(base64.b64decode(command["data"]))
+
+    def op_acked(self, command):
+        publisher, timeout = self.publishers[command["topic"]], command.get("timeout", 10)
+        self.until(lambda: publisher.get_subscription_count() > 0, timeout, f"{command['topic']}: no subscription")
+        if not publisher.wait_for_all_acked(Duration(seconds=timeout)):
+            raise TimeoutError(f"{command['topic']}: not acknowledged within {timeout} s")
 
     def op_alone(self, command):
         publisher = self.publishers[command["topic"]]
