@@ -44,6 +44,7 @@ type discovery struct {
 	watched     map[string]*watched
 	warned      map[string]bool // topics with a complaint that was logged
 	refused     map[string]bool // topics that stay out of this bag
+	asking      map[string]bool // topics whose publishers were asked for their type
 	hiddenSaid  bool
 	graphDown   bool
 	unfinished  bool // something to do again at the next look, without a change of the graph
@@ -74,7 +75,7 @@ type subscription struct {
 func newDiscovery(opts Options, env Environment, rec *recording) *discovery {
 	return &discovery{
 		opts: opts, env: env, log: env.Logger, table: rec.table, rec: rec, types: newTypes(env),
-		watched: map[string]*watched{}, warned: map[string]bool{}, refused: map[string]bool{},
+		watched: map[string]*watched{}, warned: map[string]bool{}, refused: map[string]bool{}, asking: map[string]bool{},
 	}
 }
 
@@ -169,7 +170,11 @@ func (d *discovery) reportMissing() {
 		return
 	}
 	for _, name := range d.opts.Filter.Topics {
-		if d.watched[name] == nil && !d.refused[name] {
+		switch {
+		case d.watched[name] != nil || d.refused[name]:
+		case d.asking[name]:
+			d.log.Warn("the end came while the type of a topic was asked for, it is not in the bag", zap.String("topic", name))
+		default:
 			d.log.Warn("topic was never seen, it is not in the bag", zap.String("topic", name))
 		}
 	}
@@ -252,7 +257,8 @@ func (d *discovery) subscribe(name, typ string) {
 	hash, agreed := commonHash(publishers)
 	found := d.types.find(typ, hash, publishers)
 	if found == nil {
-		d.unfinished = true // its publishers are being asked
+		d.asking[name] = true
+		d.unfinished = true
 		return
 	}
 	if !agreed {

@@ -203,9 +203,9 @@ func (t *types) say(name, typ, hash string, f *foundType) {
 	fields := []zap.Field{zap.String("type", typ), zap.String("topic", name)}
 	switch {
 	case f.err != nil:
-		t.log.Warn("definition of a type was not found, it is recorded without", append(fields, zap.Error(f.err))...)
+		t.log.Warn("definition of a type was not found, it is recorded without; --msg-path can bring it", append(fields, zap.Error(f.err))...)
 	case !f.matches:
-		t.log.Warn("definition of a type is not the one that is published, the bag keeps the published hash",
+		t.log.Warn("definition of a type is not the one that is published, the bag keeps the published hash; --msg-path can bring the other",
 			append(fields, zap.String("published", hash))...)
 	case f.from != "":
 		t.log.Info(fmt.Sprintf("Type '%s' is recorded with the definition that '%s' gave", typ, f.from))

@@ -190,6 +190,18 @@ func TestDefinitionOfAnotherVersion(t *testing.T) {
 	})
 }
 
+// TestEndWhileNodesAreAsked says the truth about a topic that did not make it.
+func TestEndWhileNodesAreAsked(t *testing.T) {
+	amongNodes(t, Options{Filter: Filter{Topics: []string{"/b"}}}, &fakeNodes{}, func(h *harness) {
+		h.record()
+		h.graph.set("/b", casperType, ghost(t, 2, "b"))
+		synctest.Wait()
+		require.NoError(t, h.Stop())
+		require.Equal(t, 1, h.logged("while the type of a topic was asked for"))
+		require.Zero(t, h.logged("was never seen"))
+	})
+}
+
 // TestManyPublishersAreNotAllAsked bounds the questions about one type.
 func TestManyPublishersAreNotAllAsked(t *testing.T) {
 	nodes := &fakeNodes{}

@@ -239,4 +239,25 @@ func TestServiceEventsOfTypesThatAreNotInstalled(t *testing.T) {
 	described, _, err := definition.Describe(typ, storage.Definition{Encoding: found[0].SchemaEncoding, Text: found[0].Schema})
 	require.NoError(t, err)
 	require.Equal(t, peerHash(t, typ), described.Hash(), found[0].Schema)
+
+	again := w.path("again")
+	player := w.rosbagd(t, "play", bag, "--start-paused")
+	peer := w.control(t)
+	peer.matched(t, events)
+	var hashes []string
+	peer.do(t, command{"op": "hashes", "topic": events}, &hashes)
+	require.Equal(t, []string{peerHash(t, typ)}, hashes)
+	recorder = w.record(t, again, "--all-services")
+	recorder.waitLine(t, "Subscribed to topic '"+events+"'", startDeadline)
+	peer.call(t, "/rosbag2_player/resume", "Resume", nil)
+	player.requireExit(t, 0, startDeadline)
+	require.Empty(t, warnings(player))
+	recorder.stop(t, 0)
+	require.Empty(t, warnings(recorder))
+	played := w.mcapMessages(t, again)
+	require.Len(t, played, len(found))
+	for i, one := range found {
+		require.Equal(t, shown(one.Data), shown(played[i].Data), "event %d", i)
+		require.Equal(t, one.Schema, played[i].Schema)
+	}
 }

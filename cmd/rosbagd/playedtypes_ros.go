@@ -60,7 +60,7 @@ func (p publishers) describe(topic, typ string) {
 	if err != nil {
 		fields = append(fields, zap.Error(err))
 	}
-	p.log.Warn("type is not installed and the bag has no usable definition of it, it is played without", fields...)
+	p.log.Warn("type is not installed and the bag has no usable definition of it, it is played without; --msg-path can bring it", fields...)
 }
 
 func (p publishers) recorded(topic, typ string) (node.Type, error) {

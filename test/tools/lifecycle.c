@@ -15,6 +15,7 @@
 #include "blocks.h"
 #include "client.h"
 #include "dataplane.h"
+#include "describer.h"
 #include "graph.h"
 #include "opaque.h"
 #include "rosout.h"
@@ -180,6 +181,57 @@ static void use_client(world_t * w, const rosidl_service_type_support_t * suppor
   REQUIRE(close(event) == 0);
 }
 
+static const rosidl_message_type_support_t * describer_part(const char * symbol)
+{
+  const rosidl_message_type_support_t * support;
+  REQUIRE(rbd_typesupport("libtype_description_interfaces__rosidl_typesupport_c.so", symbol, &support, error) == 0);
+  return support;
+}
+
+// The node asks itself for a type that it does not know, and gets an answer.
+static void use_describer(world_t * w)
+{
+  rbd_type_t request, response;
+  REQUIRE(rbd_type_of(
+            describer_part("rosidl_typesupport_c__get_message_type_support_handle__type_description_interfaces__srv__"
+                           "GetTypeDescription_Request"),
+            &request, error) == 0);
+  REQUIRE(rbd_type_of(
+            describer_part("rosidl_typesupport_c__get_message_type_support_handle__type_description_interfaces__srv__"
+                           "GetTypeDescription_Response"),
+            &response, error) == 0);
+  const rosidl_service_type_support_t * service;
+  REQUIRE(rbd_service_typesupport(
+            "libtype_description_interfaces__rosidl_typesupport_c.so",
+            "rosidl_typesupport_c__get_service_type_support_handle__type_description_interfaces__srv__GetTypeDescription",
+            &service, error) == 0);
+  int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  REQUIRE(event >= 0);
+  rbd_describer_t * describer;
+  REQUIRE(rbd_describer_create(&w->node, &request, &response, event, &describer, error) == 0);
+  rbd_client_t * client;
+  rmw_qos_profile_t services = qos;
+  REQUIRE(rbd_client_create(&w->node, service, "/c/lifecycle/get_type_description", &services, event, &client, error) == 0);
+  int ready = 0, changed, taken = 0;
+  while (!ready) {
+    REQUIRE(rbd_graph_wait_for(w->graph, SECOND / 50, &changed, error) == 0);
+    REQUIRE(rbd_client_ready(client, &ready, error) == 0);
+  }
+  void * question = rbd_typed_new(&request);
+  void * answer = rbd_typed_new(&response);
+  int64_t sequence;
+  REQUIRE(rbd_client_send(client, question, &sequence, error) == 0);
+  while (!taken) {
+    REQUIRE(rbd_describer_answer(describer, error) == 0);
+    REQUIRE(rbd_client_take(client, answer, &sequence, &taken, error) == 0);
+  }
+  rbd_typed_free(&request, question);
+  rbd_typed_free(&response, answer);
+  REQUIRE(rbd_client_destroy(client, error) == 0);
+  rbd_describer_destroy(describer);
+  REQUIRE(close(event) == 0);
+}
+
 int main(void)
 {
   const rosidl_message_type_support_t *string, *wrong;
@@ -198,6 +250,9 @@ int main(void)
     use_plane(&world, string, "/c/string");
     use_type(string);
     use_client(&world, empty);
+    if (rbd_describer_exists()) {
+      use_describer(&world);
+    }
     rbd_opaque_t * ghost = make_opaque();
     if (rbd_opaque_fits()) {
       use_plane(&world, rbd_opaque_support(ghost), "/c/ghost");
