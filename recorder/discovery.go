@@ -294,6 +294,7 @@ func (d *discovery) subscribe(name, typ string) {
 	}
 	d.watched[name] = w
 	d.types.say(name, typ, hash, found)
+	d.rec.silence.see(w.topic, publishers)
 	d.checkOverride(w, publishers)
 	d.log.Info(fmt.Sprintf("Subscribed to topic '%s'", name))
 }
@@ -359,6 +360,7 @@ func (d *discovery) refreshOffers(now time.Time) {
 		if w.addOffers(publishers) {
 			d.rec.updateTopic(w.topic, slices.Clone(w.meta.OfferedQoS))
 		}
+		d.rec.silence.see(w.topic, publishers)
 		d.checkOverride(w, publishers)
 		if w.override == nil {
 			d.adapt(w, publishers, now)

@@ -21,14 +21,15 @@ const lossLogInterval = time.Second
 
 // recording is one bag from Record to Stop. The taking goroutine calls accept; the goroutines of run write and watch.
 type recording struct {
-	uri    string
-	bag    Bag
-	sweeps *sweeps
-	sim    *simTime // nil without a simulation
-	log    *zap.Logger
-	cache  *cache
-	table  *table
-	search *discovery
+	uri     string
+	bag     Bag
+	sweeps  *sweeps
+	sim     *simTime // nil without a simulation
+	log     *zap.Logger
+	cache   *cache
+	table   *table
+	search  *discovery
+	silence *silence
 
 	takeMu sync.Mutex
 	closed bool // guarded by takeMu: nothing is accepted any more
@@ -57,6 +58,7 @@ func newRecording(uri string, bag Bag, life *lifetime, opts Options, env Environ
 		begun: make(chan struct{}), watchDone: make(chan struct{}), done: make(chan struct{}),
 	}
 	r.cache = newCache(opts.MaxCacheSize, r.countDropped)
+	r.silence = newSilence(env, opts.NodeName)
 	r.search = newDiscovery(opts, env, r)
 	return r
 }
@@ -202,6 +204,10 @@ func (r *recording) watch(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		r.search.run(ctx)
+		return nil
+	})
+	g.Go(func() error {
+		r.silence.run(ctx)
 		return nil
 	})
 	g.Go(func() error {
