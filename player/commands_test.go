@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -376,6 +377,24 @@ func TestClockFrequencyCanBeChanged(t *testing.T) {
 		require.NoError(t, s.player.SetClockFrequency(10))
 		pass(250 * ms)
 		require.Equal(t, []time.Duration{100 * ms, 200 * ms, 300 * ms}, s.seen())
+		s.quit()
+	})
+}
+
+// Whoever changes something, the others are told, and what was refused is no change.
+func TestChangesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		changes := 0
+		s := raise(t, evenBag(2, time.Second), Options{StartPaused: true, Changed: func() { changes++ }})
+		changes = 0 // making it may count
+		require.NoError(t, s.player.SetRate(2))
+		require.Equal(t, 1, changes)
+		require.NoError(t, s.player.SetClockFrequency(30))
+		require.Equal(t, 2, changes)
+		require.InDelta(t, 30, s.player.ClockFrequency(), 0)
+		require.Error(t, s.player.SetRate(0))
+		require.Error(t, s.player.SetClockFrequency(math.NaN()))
+		require.Equal(t, 2, changes)
 		s.quit()
 	})
 }

@@ -176,7 +176,7 @@ player:        {ros__parameters: {play.start_paused: false}}
 			"can not be removed":           {"play.rate", value{"NOT_SET", nil}},
 			"out of range: -1.0":           {"play.clock_publish_frequency", value{"DOUBLE", -1}},
 			"play.loop: is read-only":      {"play.loop", value{"BOOL", false}},
-			"time is that of the system":   {"use_sim_time", value{"BOOL", true}},
+			"can not follow /clock":        {"use_sim_time", value{"BOOL", true}},
 			"play.nosuch: is not declared": {"play.nosuch", value{"BYTE_ARRAY", []int{1, 2}}},
 		} {
 			got := p.set(t, one.name, one.to)
@@ -308,6 +308,20 @@ recorder:
 	require.Contains(t, string(metadata), "robot: r2")
 }
 
+// TestSimTimeByParameter waits for /clock because a parameter says so.
+func TestSimTimeByParameter(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.rosbagd(t, "record", "-o", w.path("bag"), chatterTopic, "--ros-args", "-p", "use_sim_time:=true")
+	recorder.waitLine(t, "waiting for /clock before starting recording", startDeadline)
+	p := w.parameterPeer(t, "/rosbag2_recorder")
+	p.connect(t)
+	require.Equal(t, []value{{"BOOL", true}}, p.get(t, "use_sim_time"))
+	got := p.set(t, "use_sim_time", value{"BOOL", false})
+	require.False(t, got.Successful)
+	require.Contains(t, got.Reason, "read-only")
+	recorder.stop(t, 0)
+}
+
 // TestBadParameters gives what can not be obeyed: one line says what, where and what to do.
 func TestBadParameters(t *testing.T) {
 	w := newWorld(t)
@@ -330,7 +344,7 @@ func TestBadParameters(t *testing.T) {
 		"range":       {play("--params-file", file("range.yaml", "/**:\n  ros__parameters: {play.rate: 0.0}\n")), []string{"play.rate", "range.yaml", "or more"}},
 		"NaN":         {play("-p", "play.rate:=.nan"), []string{"play.rate", ".nan"}},
 		"word":        {play("-p", "play.message_order:=random"), []string{"play.message_order", "RECEIVED_TIMESTAMP"}},
-		"expression":  {play("-p", "play.regex_to_filter:='['"), []string{"expression"}},
+		"expression":  {play("-p", "play.regex_to_filter:='['"), []string{"play.regex_to_filter (-p)", "expression"}},
 		"QoS file":    {play("-p", "play.qos_profile_overrides_path:=nowhere.yaml"), []string{"play.qos_profile_overrides_path (-p)", "nowhere.yaml"}},
 		"storage":     {play("-p", "storage.storage_id:=tape"), []string{"tape"}},
 		"no bag":      {[]string{"play", "--ros-args", "-p", "play.rate:=2.0"}, []string{"path of a bag"}},
@@ -338,7 +352,8 @@ func TestBadParameters(t *testing.T) {
 		"custom data": {record("-p", "storage.custom_data:=[x]"), []string{"storage.custom_data (-p)", "KEY=VALUE"}},
 		"interval":    {record("-p", "record.topic_polling_interval.nsec:=0"), []string{"record.topic_polling_interval.nsec (-p)", "greater than 0"}},
 		"cache":       {record("-p", "storage.max_cache_size:=-1"), []string{"storage.max_cache_size (-p)", "0 or more"}},
-		"topic":       {record("-p", "record.topics:=['a b']"), []string{`"a b"`}},
+		"sim time":    {record("-p", "use_sim_time:=1"), []string{"use_sim_time (-p)", "of type bool"}},
+		"topic":       {record("-p", "record.topics:=['a b']"), []string{"record.topics (-p)", `"a b"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := w.run(t, exitUsage, tc.arguments...)

@@ -53,28 +53,25 @@ func (f *nodeFlags) configure(settings settings, flags *pflag.FlagSet) error {
 		return err
 	}
 	f.parameters = param.NewStore(overrides)
-	if err := settings.declare(f.parameters, flags); err != nil {
-		return err
-	}
-	return f.declareSimTime()
+	return settings.declare(f.parameters, flags)
 }
 
 // simTime is the parameter that every node of ROS has.
 const simTime = "use_sim_time"
 
-// declareSimTime declares it for nodes whose time is that of the system, whatever is asked for: a launch file that asks
-// it of all nodes must not end one.
-func (f *nodeFlags) declareSimTime() error {
+// refuseSimTime declares it for a player, whose time is that of its bag. A launch file that asks all nodes to follow
+// /clock must not end the one that may publish it, so at the start it is a warning.
+func (f *nodeFlags) refuseSimTime() error {
+	const why = "the time of a player is that of its bag, it can not follow /clock"
 	_, err := f.parameters.Declare(param.Declaration{
-		Name: simTime, Value: param.Of(false), Settled: true, Descriptor: param.Descriptor{
-			Description: "follow /clock", ReadOnly: "this node's time is that of the system",
-		},
+		Name: simTime, Value: param.Of(false), Settled: true,
+		Descriptor: param.Descriptor{Description: "follow /clock", ReadOnly: why},
 	})
 	if err != nil {
 		return &usageError{err}
 	}
 	if override, ok := f.parameters.Override(simTime); ok && !override.Value.Equal(param.Of(false)) {
-		f.warnings = append(f.warnings, "use_sim_time ("+override.Source+") has no effect: this node's time is that of the system")
+		f.warnings = append(f.warnings, "use_sim_time ("+override.Source+") has no effect: "+why)
 	}
 	return nil
 }

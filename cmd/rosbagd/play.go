@@ -150,6 +150,9 @@ func (c *playCall) check(cmd *cobra.Command, args []string) error {
 	if err := c.node.configure(settings, flags); err != nil {
 		return err
 	}
+	if err := c.node.refuseSimTime(); err != nil {
+		return err
+	}
 	if c.bag == "" {
 		return oneBag(cmd, args)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rosbagd/node/param"
+	"rosbagd/player"
 )
 
 // settings are the parameters of a player, by rosbag2's names.
@@ -58,10 +59,12 @@ func (c *playCall) settings() settings {
 		},
 		one[string]{
 			name: "play.regex_to_filter", flags: []string{"regex"}, at: at(&c.regex),
+			check:      func(expression string) error { return player.Filter{Regex: expression}.Check() },
 			descriptor: param.Descriptor{Description: "play the topics whose whole name matches this ECMAScript expression"},
 		},
 		one[string]{
 			name: "play.exclude_regex_to_filter", flags: []string{"exclude-regex"}, at: at(&c.excludeRegex),
+			check:      func(expression string) error { return player.Filter{ExcludeRegex: expression}.Check() },
 			descriptor: param.Descriptor{Description: "do not play the topics whose whole name matches this expression"},
 		},
 		duration{

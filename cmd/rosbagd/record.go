@@ -125,10 +125,8 @@ func (c *recordCall) checkSettings(cmd *cobra.Command) error {
 	if !c.allTopics && !c.allServices && !c.allActions && len(c.topics) == 0 {
 		return usagef("nothing to record: name topics, or give --all, --all-topics, --all-services or --all-actions")
 	}
-	for _, topic := range c.topics {
-		if err := recorder.ValidateTopicName(topic); err != nil {
-			return &usageError{err}
-		}
+	if err := validTopics(c.topics); err != nil {
+		return &usageError{err}
 	}
 	if c.allTopics && len(c.topics) > 0 {
 		printWarning(cmd.ErrOrStderr(), "--all or --all-topics will override --topics")

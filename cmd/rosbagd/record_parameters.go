@@ -4,11 +4,16 @@ import (
 	"math"
 
 	"rosbagd/node/param"
+	"rosbagd/recorder"
 )
 
 // settings are the parameters of a recorder, by rosbag2's names.
 func (c *recordCall) settings() settings {
 	return settings{
+		one[bool]{
+			name: simTime, flags: []string{"use-sim-time"}, at: at(&c.useSimTime),
+			descriptor: param.Descriptor{Description: "stamp what is received with the time of /clock, and begin when it tells one"},
+		},
 		one[string]{
 			name: "storage.uri", flags: []string{"output"}, at: at(&c.output),
 			descriptor: param.Descriptor{Description: "directory of the bag that begins at the start; it must not exist"},
@@ -45,7 +50,7 @@ func (c *recordCall) settings() settings {
 			descriptor: param.Descriptor{Description: "record all actions"},
 		},
 		one[[]string]{
-			name: "record.topics", flags: []string{"topics"}, at: at(&c.topics), settled: len(c.topics) > 0,
+			name: "record.topics", flags: []string{"topics"}, at: at(&c.topics), settled: len(c.topics) > 0, check: validTopics,
 			descriptor: param.Descriptor{Description: "topics to record"},
 		},
 		one[bool]{
@@ -69,4 +74,13 @@ func (c *recordCall) settings() settings {
 			descriptor: param.Descriptor{Description: "begin paused"},
 		},
 	}
+}
+
+func validTopics(names []string) error {
+	for _, name := range names {
+		if err := recorder.ValidateTopicName(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -36,7 +36,7 @@ func (s settings) declare(store *param.Store, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// explain makes of an error about a flag one about the parameter that took its place.
+// explain makes of an error about one flag one about the parameter that took its place.
 func (s settings) explain(err error, store *param.Store) error {
 	var usage *usageError
 	if !errors.As(err, &usage) {
@@ -48,7 +48,8 @@ func (s settings) explain(err error, store *param.Store) error {
 			override, overridden := store.Override(name)
 			for _, flag := range flags {
 				rest, about := strings.CutPrefix(err.Error(), "--"+flag)
-				if overridden && about && strings.IndexAny(rest, " :") == 0 {
+				several := strings.HasPrefix(rest, " and ")
+				if overridden && about && !several && strings.IndexAny(rest, " :") == 0 {
 					reason := errors.New(strings.TrimLeft(rest, " :"))
 					return &usageError{&param.Error{Name: name, Source: override.Source, Err: reason}}
 				}
@@ -64,8 +65,9 @@ type one[T param.Kind] struct {
 	flags      []string
 	at         field[T]
 	descriptor param.Descriptor
-	settled    bool // given on the command line in another way than by a flag
-	live       bool // can be changed while the node runs
+	check      func(T) error // of what a parameter says, beside its type and range; nil is none
+	settled    bool          // given on the command line in another way than by a flag
+	live       bool          // can be changed while the node runs
 }
 
 // field is where a setting is kept.
@@ -91,9 +93,17 @@ func (s one[T]) declare(store *param.Store, given func([]string) bool) error {
 	if err != nil {
 		return err
 	}
-	if data, ok := param.As[T](value); ok && !settled {
-		s.at.set(data)
+	data, ok := param.As[T](value)
+	if !ok || settled {
+		return nil
 	}
+	if s.check != nil {
+		if err := s.check(data); err != nil {
+			override, _ := store.Override(s.name)
+			return &param.Error{Name: s.name, Source: override.Source, Err: err}
+		}
+	}
+	s.at.set(data)
 	return nil
 }
 

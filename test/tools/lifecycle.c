@@ -18,6 +18,7 @@
 #include "describer.h"
 #include "graph.h"
 #include "opaque.h"
+#include "parameters.h"
 #include "rosout.h"
 #include "typed.h"
 #include "typesupport.h"
@@ -232,6 +233,36 @@ static void use_describer(world_t * w)
   REQUIRE(close(event) == 0);
 }
 
+static void use_parameters(void)
+{
+  const char * path = "lifecycle.yaml";
+  FILE * file = fopen(path, "w");
+  REQUIRE(file);
+  fputs("/**: {ros__parameters: {on: true, words: [a, b], deep: {rates: [1.0, 2.0]}, none: []}}\n", file);
+  REQUIRE(fclose(file) == 0);
+  const char * const words[] = {"--ros-args", "--params-file", path, "-p", "lifecycle:count:=1", "-r", "__ns:=/c"};
+  rcl_arguments_t arguments = rcl_get_zero_initialized_arguments();
+  REQUIRE(
+    rcl_parse_arguments((int)(sizeof words / sizeof *words), words, rcl_get_default_allocator(), &arguments) == RCL_RET_OK);
+  char *name, *space;
+  REQUIRE(rbd_remapped(&arguments, "lifecycle", "", &name, &space, error) == 0);
+  REQUIRE(strcmp(name, "lifecycle") == 0 && strcmp(space, "/c") == 0);
+  free(name);
+  free(space);
+  rcl_params_t * parameters;
+  REQUIRE(rbd_parameter_overrides(&arguments, &parameters, error) == 0 && parameters->num_nodes == 2);
+  rbd_parameters_free(parameters);
+  REQUIRE(rcl_arguments_fini(&arguments) == RCL_RET_OK);
+  REQUIRE(rbd_parameter_file(path, &parameters, error) == 0 && parameters->params[0].num_params == 4);
+  rbd_parameters_free(parameters);
+  REQUIRE(rbd_parameter_file("nowhere.yaml", &parameters, error) != 0 && !parameters);
+
+  arguments = rcl_get_zero_initialized_arguments();
+  REQUIRE(rcl_parse_arguments(1, words, rcl_get_default_allocator(), &arguments) == RCL_RET_OK);
+  REQUIRE(rbd_parameter_overrides(&arguments, &parameters, error) == 0 && !parameters);
+  REQUIRE(rcl_arguments_fini(&arguments) == RCL_RET_OK);
+}
+
 int main(void)
 {
   const rosidl_message_type_support_t *string, *wrong;
@@ -253,6 +284,7 @@ int main(void)
     if (rbd_describer_exists()) {
       use_describer(&world);
     }
+    use_parameters();
     rbd_opaque_t * ghost = make_opaque();
     if (rbd_opaque_fits()) {
       use_plane(&world, rbd_opaque_support(ghost), "/c/ghost");
