@@ -19,6 +19,8 @@ const (
 	// DefaultHistoryBytes is what the history of one subscription may hold, unless its publishers keep more.
 	DefaultHistoryBytes = 64 << 20
 
+	// fitInterval is how often sizes are looked at: often enough for a history not to fill, and nothing among 500 topics.
+	fitInterval = time.Second
 	// sizeWindow is how long the size of a message is remembered, once or twice.
 	sizeWindow = 10 * time.Second
 	// growAfter is how long a history stays small before it may grow again: making subscriptions is not free.
@@ -71,6 +73,10 @@ func (s *sizes) look(now time.Time, largest int64) int64 {
 // fitDepths gives each topic a history that fits the size of its messages. The depth of a subscription can not be
 // changed: another one is made first, and the old one ends when that gets what it gets.
 func (d *discovery) fitDepths(now time.Time) {
+	if now.Sub(d.fitted) < fitInterval {
+		return
+	}
+	d.fitted = now
 	for _, w := range d.watched {
 		w.endReplaced(d, now)
 		size := w.sizes.look(now, w.largest.Swap(0))

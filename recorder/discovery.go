@@ -50,6 +50,7 @@ type discovery struct {
 	unfinished  bool // something to do again at the next look, without a change of the graph
 	offersStale bool // the graph has changed since offers were looked at
 	offersTime  time.Time
+	fitted      time.Time // when depths were looked at
 }
 
 // watched is a subscribed topic with what its publishers offer.

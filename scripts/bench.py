@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""bench.py [record] [play]: measures rosbagd beside the limit, in pairs, and prints tables for docs/benchmarks.md.
+"""bench.py [record] [play] [idle]: measures rosbagd beside the limit, in rounds, and prints tables for docs/benchmarks.md.
 
 The limit of a recorder is the C loop of test/tools/load.c that takes messages and throws them away, once waiting for
-each message and once draining every 5 ms. Every pair runs the three one after the other, so that a machine that gets
-slower in between is slower for all. BENCH_SECONDS (8) is the length of a load, BENCH_PAIRS (3) how often it is repeated;
+each message and once draining every 5 ms. Beside them run test/tools/drain, which does the same through the data plane
+of rosbagd, and the recorder itself. Every round runs the four one after the other, so that a machine that gets slower in
+between is slower for all. idle is the recorder among 500 topics on which nothing comes. BENCH_SECONDS (8) is the length of a load, BENCH_PAIRS (3) how often it is repeated;
 the middle value is shown. Bags lie on /dev/shm: the disk is not what is measured.
 
 Runs with the settings of scripts/ros_prefix.py (see `make bench`).
@@ -37,6 +38,7 @@ RECORD = [
     ("5 topics x 30 Hz x 1 MB", 5, 30, 1_000_000),
     ("500 topics x 4 Hz x 200 B", 500, 4, 200),
 ]
+IDLE_TOPICS = 500
 # Name, topics, Hz, bytes, rate.
 PLAY = [
     ("1 topic x 1 kHz x 100 B, rate 1", 1, 1_000, 100, 1),
@@ -53,8 +55,10 @@ class Bench:
     def __init__(self, directory):
         self.directory = Path(directory)
         self.load = self.directory / "load"
+        self.plane = self.directory / "plane"
         self.environ = dict(os.environ, ROS_LOCALHOST_ONLY="1", ROS_DOMAIN_ID=DOMAIN, ROS_LOG_DIR=directory)
         compile_load(self.load)
+        subprocess.run(["go", "build", "-tags", "ros", "-o", self.plane, "./test/tools/drain"], cwd=ROOT, check=True)
 
     def start(self, *command, ready=None):
         """Starts a process and waits for a line of it that contains ready."""
@@ -81,7 +85,7 @@ class Bench:
 
 def compile_load(target):
     prefixes = os.environ["AMENT_PREFIX_PATH"].split(":")
-    command = ["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-o", target, *sorted((ROOT / "test/tools").glob("[lo]*.c"))]
+    command = ["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-o", target, *(ROOT / "test/tools" / f"{name}.c" for name in ("load", "options"))]
     for prefix in prefixes:
         command += [f"-I{include}" for include in sorted(Path(prefix, "include").iterdir())]
         command += [f"-L{prefix}/lib", f"-Wl,-rpath={prefix}/lib", f"-Wl,-rpath-link={prefix}/lib"]
@@ -93,15 +97,20 @@ def middle(rows, key):
     return statistics.median(row[key] for row in rows)
 
 
+def start_receiver(bench, kind, topics):
+    if kind == "rosbagd":
+        bag = bench.directory / "bag"
+        shutil.rmtree(bag, ignore_errors=True)
+        return bench.start(BINARY, "record", "-o", bag, "--all-topics", ready="Recording...")
+    if kind == "plane":
+        return bench.start(bench.plane, "--topics", topics, "--depth", 1000, ready="ready")
+    poll = ["--poll", "5000"] if kind == "drain" else []
+    return bench.start(bench.load, "sub", "--topics", topics, "--seconds", 3600, "--depth", 1000, *poll, ready="ready")
+
+
 def record_once(bench, kind, topics, rate, size):
     """One receiver of one load: its CPU seconds, memory and what it missed."""
-    bag = bench.directory / "bag"
-    shutil.rmtree(bag, ignore_errors=True)
-    if kind == "rosbagd":
-        receiver = bench.start(BINARY, "record", "-o", bag, "--all-topics", ready="Recording...")
-    else:
-        poll = ["--poll", "5000"] if kind == "drain" else []
-        receiver = bench.start(bench.load, "sub", "--topics", topics, "--seconds", 3600, "--depth", 1000, *poll, ready="ready")
+    receiver = start_receiver(bench, kind, topics)
     count = rate * SECONDS
     publisher = bench.start(
         bench.load, "pub", "--topics", topics, "--rate", rate, "--size", size, "--count", count, "--depth", 1000, "--wait", 1)
@@ -109,6 +118,7 @@ def record_once(bench, kind, topics, rate, size):
     sent = json.loads(said)
     cpu, memory, last = bench.finish(receiver)
     if kind == "rosbagd":
+        bag = bench.directory / "bag"
         information = yaml.safe_load((bag / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
         got = sum(t["message_count"] for t in information["topics_with_message_count"]
                   if t["topic_metadata"]["name"].startswith("/load/"))
@@ -119,17 +129,51 @@ def record_once(bench, kind, topics, rate, size):
 
 
 def record(bench):
-    print(f"\n| recording {SECONDS} s, {PAIRS} rounds | waiting floor, CPU s | floor drained each 5 ms, CPU s | rosbagd, CPU s "
-          "| / waiting floor | / drained floor | peak memory, MB | lost |")
-    print("|---|---|---|---|---|---|---|---|")
+    kinds = ("wait", "drain", "plane", "rosbagd")
+    print(f"\n| recording {SECONDS} s, {PAIRS} rounds | waiting floor, CPU s | floor drained each 5 ms, CPU s "
+          "| data plane alone, CPU s | / waiting floor | / drained floor | rosbagd, CPU s | / waiting floor | / drained floor "
+          "| peak memory, MB | lost |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name, topics, rate, size in RECORD:
-        rounds = [{kind: record_once(bench, kind, topics, rate, size) for kind in ("wait", "drain", "rosbagd")}
-                  for _ in range(PAIRS)]
-        cpu = {kind: middle([r[kind] for r in rounds], "cpu") for kind in ("wait", "drain", "rosbagd")}
-        ratio = {kind: statistics.median(r["rosbagd"]["cpu"] / r[kind]["cpu"] for r in rounds) for kind in ("wait", "drain")}
+        rounds = [{kind: record_once(bench, kind, topics, rate, size) for kind in kinds} for _ in range(PAIRS)]
+        cpu = {kind: middle([r[kind] for r in rounds], "cpu") for kind in kinds}
+
+        def ratio(kind, floor, rounds=rounds):
+            return f"{statistics.median(r[kind]['cpu'] / r[floor]['cpu'] for r in rounds):.2f}"
+
         ours = [r["rosbagd"] for r in rounds]
-        print(f"| {name} | {cpu['wait']:.2f} | {cpu['drain']:.2f} | {cpu['rosbagd']:.2f} | {ratio['wait']:.2f} | "
-              f"{ratio['drain']:.2f} | {middle(ours, 'memory'):.0f} | {sum(row['lost'] for row in ours)} |", flush=True)
+        print(f"| {name} | {cpu['wait']:.2f} | {cpu['drain']:.2f} | {cpu['plane']:.2f} | {ratio('plane', 'wait')} | "
+              f"{ratio('plane', 'drain')} | {cpu['rosbagd']:.2f} | {ratio('rosbagd', 'wait')} | {ratio('rosbagd', 'drain')} | "
+              f"{middle(ours, 'memory'):.0f} | {sum(row['lost'] for row in ours)} |", flush=True)
+
+
+def cpu_of(process):
+    """The CPU seconds that a running process has used."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def idle_once(bench):
+    """The share of a core that a recorder needs once it has subscribed all topics."""
+    receiver = start_receiver(bench, "rosbagd", IDLE_TOPICS)
+    # One message on each topic, and the next one in a day.
+    publisher = bench.start(bench.load, "pub", "--topics", IDLE_TOPICS, "--rate", 1 / 86400 / IDLE_TOPICS, "--count", 2,
+                            "--wait", 1, ready="matched")
+    time.sleep(2)  # for the discovery of both sides to end
+    before = cpu_of(receiver)
+    time.sleep(SECONDS)
+    used = cpu_of(receiver) - before
+    publisher.kill()
+    publisher.wait()
+    _, memory, _ = bench.finish(receiver)
+    return {"share": used / SECONDS * 100, "memory": memory}
+
+
+def idle(bench):
+    rounds = [idle_once(bench) for _ in range(PAIRS)]
+    print(f"\n| {IDLE_TOPICS} idle topics, {SECONDS} s, {PAIRS} rounds | share of a core | peak memory, MB |")
+    print("|---|---|---|")
+    print(f"| rosbagd record --all-topics | {middle(rounds, 'share'):.2f} % | {middle(rounds, 'memory'):.0f} |", flush=True)
 
 
 def make_bag(directory, topics, rate, size):
@@ -182,13 +226,15 @@ def play(bench):
 
 
 def main():
-    wanted = sys.argv[1:] or ["record", "play"]
+    wanted = sys.argv[1:] or ["record", "play", "idle"]
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="rosbagd-bench-") as directory:
         bench = Bench(directory)
         if "record" in wanted:
             record(bench)
         if "play" in wanted:
             play(bench)
+        if "idle" in wanted:
+            idle(bench)
 
 
 if __name__ == "__main__":

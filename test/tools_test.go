@@ -26,7 +26,7 @@ func tool(t *testing.T, name string) string {
 	t.Helper()
 	compiling.Lock()
 	defer compiling.Unlock()
-	sources, err := filepath.Glob(filepath.Join("tools", "*"))
+	sources, err := filepath.Glob(filepath.Join("tools", "*.[ch]"))
 	require.NoError(t, err)
 	sum := sha256.New()
 	for _, source := range sources {
