@@ -10,6 +10,7 @@ package node
 import "C"
 
 import (
+	"runtime"
 	"strings"
 	"unsafe"
 )
@@ -27,6 +28,9 @@ func parseROSArgs(rosArgs []string) (*rosArguments, error) {
 		array[i] = C.CString(arg)
 		defer C.free(unsafe.Pointer(array[i]))
 	}
+	// The text of an error belongs to the thread that it came up on.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	a := &rosArguments{C.rcl_get_zero_initialized_arguments()}
 	rc := C.rcl_parse_arguments(C.int(len(args)), &array[0], C.rcl_get_default_allocator(), &a.parsed)
 	if rc != C.RCL_RET_OK {

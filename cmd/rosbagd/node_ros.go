@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"os"
 
 	"golang.org/x/sync/errgroup"
@@ -49,6 +51,17 @@ func openNode(flags *nodeFlags) (*node.Node, error) {
 		n.Logger().Warn("Parameters that this node does not have, and that have no effect: " + names)
 	}
 	return n, nil
+}
+
+// withoutEffect names, with where they were set, the parameters that were given for a node but that it does not have;
+// empty when there are none.
+func withoutEffect(store *param.Store) string {
+	var names []string
+	for _, name := range store.Unused() {
+		override, _ := store.Override(name)
+		names = append(names, fmt.Sprintf("%s (%s)", name, override.Source))
+	}
+	return strings.Join(names, ", ")
 }
 
 // argumentError makes wrong usage of errors about ROS arguments.

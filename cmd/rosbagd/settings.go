@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -187,15 +186,4 @@ func worded(target *string, theirs map[string]string) (field[string], []string) 
 			}
 		},
 	}, words
-}
-
-// withoutEffect names, with where they were set, the parameters that were given for a node but that it does not have;
-// empty when there are none.
-func withoutEffect(store *param.Store) string {
-	var names []string
-	for _, name := range store.Unused() {
-		override, _ := store.Override(name)
-		names = append(names, fmt.Sprintf("%s (%s)", name, override.Source))
-	}
-	return strings.Join(names, ", ")
 }

@@ -1,3 +1,5 @@
+//go:build ros
+
 package node
 
 import (
