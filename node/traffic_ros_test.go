@@ -56,6 +56,38 @@ func TestMessagesArriveWholeInOrderAndNumbered(t *testing.T) {
 	}
 }
 
+// A subscription gets what its own context publishes, and one of another context in the same process gets it too.
+func TestContextsOfOneProcessHearEachOther(t *testing.T) {
+	ctx := deadline(t)
+	one, two := openNode(t, "one"), openNode(t, "two")
+	for _, n := range []*Node{one, two} {
+		_, err := n.Subscribe("/shared", "std_msgs/msg/String", reliable(100))
+		require.NoError(t, err)
+	}
+	var publishers []*Publisher
+	for _, n := range []*Node{one, two} {
+		publisher, err := n.CreatePublisher("/shared", "std_msgs/msg/String", reliable(100))
+		require.NoError(t, err)
+		waitMatched(ctx, t, publisher, 2)
+		publishers = append(publishers, publisher)
+	}
+	var want []string
+	for i := range 20 {
+		for name, publisher := range publishers {
+			text := fmt.Sprintf("%d of %d", i, name)
+			require.NoError(t, publisher.Publish(stringMessage(text)))
+			want = append(want, text)
+		}
+	}
+	for _, n := range []*Node{one, two} {
+		var got []string
+		for _, m := range takeN(ctx, t, n, len(want)) {
+			got = append(got, m.text)
+		}
+		require.ElementsMatch(t, want, got)
+	}
+}
+
 func TestMessagesLargerThanAnyBlock(t *testing.T) {
 	ctx := deadline(t)
 	n := openNode(t, "large")

@@ -15,7 +15,6 @@ import (
 	"rosbagd/node"
 	"rosbagd/node/param"
 	"rosbagd/recorder"
-	"rosbagd/storage/qos"
 )
 
 // needsROS is put behind the help of verbs that need ROS, which this build has.
@@ -98,13 +97,6 @@ func runWithServices(ctx context.Context, serve, work func(context.Context) erro
 		return work(working)
 	})
 	return group.Wait()
-}
-
-// eventProfile is the QoS of events/write_split and events/read_split in rosbag2.
-func eventProfile() qos.Profile {
-	p := qos.Default()
-	p.Depth = 1
-	return p
 }
 
 // expandTopics makes topic names that a user gave full.

@@ -17,7 +17,6 @@ import (
 	"rosbagd/node"
 	"rosbagd/node/param"
 	"rosbagd/player"
-	"rosbagd/storage/qos"
 )
 
 // runPlay plays one bag, once or as often as services ask for it.
@@ -37,7 +36,9 @@ func runPlay(ctx context.Context, call *playCall, stderr io.Writer) error {
 
 func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCall) error {
 	log := n.Logger()
-	splits, err := n.CreateEventPublisher("events/read_split", "rosbag2_interfaces/msg/ReadSplitEvent", eventProfile())
+	own := profilesOf(call.options.Overrides)
+	splits, err := n.CreateEventPublisher("events/read_split", "rosbag2_interfaces/msg/ReadSplitEvent",
+		ownProfile(n, call.node.name, "events/read_split", own, eventProfile()))
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,8 @@ func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCal
 		*list = expandTopics(*list, n, call.node.name)
 	}
 	if options.ClockFrequency > 0 || options.ClockAllTopics || len(options.ClockTopics) > 0 {
-		clockTopic, err := n.CreateEventPublisher("/clock", "rosgraph_msgs/msg/Clock", clockProfile())
+		clockTopic, err := n.CreateEventPublisher("/clock", "rosgraph_msgs/msg/Clock",
+			ownProfile(n, call.node.name, "/clock", own, clockProfile()))
 		if err != nil {
 			return err
 		}
@@ -98,11 +100,6 @@ func withKeyboard(p *player.Player, log *zap.Logger) func(context.Context) error
 		keyboard.Wait()
 		return err
 	}
-}
-
-// clockProfile is rclcpp's QoS for /clock.
-func clockProfile() qos.Profile {
-	return qos.Profile{History: qos.KeepLast, Depth: 1, Reliability: qos.BestEffort, Durability: qos.Volatile}
 }
 
 type readSplitEvents struct {

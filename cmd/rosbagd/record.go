@@ -156,10 +156,7 @@ func (c *recordCall) checkSettings(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	c.overrides = make(map[string]qos.Profile, len(overrides))
-	for topic, override := range overrides {
-		c.overrides[topic] = override.Apply(qos.Default())
-	}
+	c.overrides = profilesOf(overrides)
 	return c.parseCustomData()
 }
 
@@ -226,4 +223,13 @@ func readOverrides(path string) (map[string]qos.Override, error) {
 		return nil, fmt.Errorf("read QoS overrides: %w", err)
 	}
 	return overrides, nil
+}
+
+// profilesOf completes what a file leaves out with the default profile.
+func profilesOf(overrides map[string]qos.Override) map[string]qos.Profile {
+	profiles := make(map[string]qos.Profile, len(overrides))
+	for topic, override := range overrides {
+		profiles[topic] = override.Apply(qos.Default())
+	}
+	return profiles
 }

@@ -44,7 +44,8 @@ func runRecording(ctx context.Context, call *recordCall, mode func(*recorder.Opt
 
 func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*recorder.Options)) (recorder.Result, error) {
 	log := n.Logger()
-	splits, err := n.CreateEventPublisher("events/write_split", "rosbag2_interfaces/msg/WriteSplitEvent", eventProfile())
+	splits, err := n.CreateEventPublisher("events/write_split", "rosbag2_interfaces/msg/WriteSplitEvent",
+		ownProfile(n, call.node.name, "events/write_split", call.overrides, eventProfile()))
 	if err != nil {
 		return recorder.Result{}, err
 	}

@@ -16,6 +16,8 @@ Commands, by "op":
                                                       acknowledged what was sent
   alone       topic, timeout                          waits until nobody subscribes to what we advertised
   offers      topic                                   the node names of the publishers of a topic
+  endpoints   topic, of ("publishers" or "subscriptions"), node, count, timeout
+                                                      waits until a node has so many, and shows the QoS of each, times in ns
   hashes      topic                                   the type hashes that the publishers of a topic announce
 Values that JSON has no word for are written as text: "nan", "inf". An answer is {"ok": ...} or {"error": text}.
 """
@@ -64,6 +66,13 @@ def profile(command):
         durability=DurabilityPolicy[command.get("durability", "volatile").upper()],
         reliability=ReliabilityPolicy[command.get("reliability", "reliable").upper()],
     )
+
+
+def quality(qos):
+    found = {policy: getattr(qos, policy).name.lower() for policy in ("reliability", "durability", "liveliness")}
+    for time_policy in ("deadline", "lifespan", "liveliness_lease_duration"):
+        found[time_policy] = getattr(qos, time_policy).nanoseconds
+    return found
 
 
 class Control:
@@ -179,6 +188,16 @@ class Control:
 
     def op_offers(self, command):
         return [end.node_name for end in self.node.get_publishers_info_by_topic(command["topic"])]
+
+    def op_endpoints(self, command):
+        topic, node, count = command["topic"], command["node"], command["count"]
+        find = getattr(self.node, f"get_{command['of']}_info_by_topic")
+
+        def there():
+            return [one for one in find(topic) if one.node_name == node]
+
+        self.until(lambda: len(there()) == count, command.get("timeout", 10), f"{topic}: {count} {command['of']} of {node}")
+        return [quality(one.qos_profile) for one in there()]
 
     def op_hashes(self, command):
         hashes = [end.topic_type_hash for end in self.node.get_publishers_info_by_topic(command["topic"])]
