@@ -2,6 +2,7 @@
 
 Commands, by "op":
   call        service, type, request {}, timeout      the response as a dictionary
+  services    node                                    what it offers, type by name
   node        name, timeout                           waits until the node is in the graph
   subscribe   topic, type, durability, reliability, depth
                                                       takes serialized messages from now on
@@ -116,6 +117,10 @@ class Control:
         space, _, base = command["name"].rpartition("/")
         wanted = (base, space or "/")
         self.until(lambda: wanted in self.node.get_node_names_and_namespaces(), command.get("timeout", 10), command["name"])
+
+    def op_services(self, command):
+        space, _, base = command["node"].rpartition("/")
+        return {name: types[0] for name, types in self.node.get_service_names_and_types_by_node(base, space or "/")}
 
     def op_subscribe(self, command):
         topic = command["topic"]
