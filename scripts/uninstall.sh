@@ -13,5 +13,9 @@ rm -f -- "${files[@]}"
 for file in "${files[@]}"; do
   rmdir --ignore-fail-on-non-empty -p -- "$(dirname -- "$file")" 2>/dev/null || true
 done
+# Some directories of generated headers have never had a file.
+if [ -d include ]; then
+  find include -depth -type d -empty -delete
+fi
 cd /
 rmdir --ignore-fail-on-non-empty -- "$prefix"

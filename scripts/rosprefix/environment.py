@@ -8,14 +8,24 @@ from pathlib import Path
 
 
 def include_directories(prefixes: list[Path]) -> list[Path]:
-    """Where headers are: <prefix>/include/<package>, and include itself for packages that keep to the old layout."""
+    """Where headers are: <prefix>/include/<package>, and include itself.
+
+    The first is where ROS packages have them, below once more the name of the
+    package. Other directories keep to include itself, and some hold files that
+    would hide those of the C library.
+    """
     found = []
     for prefix in prefixes:
         include = prefix / "include"
         if include.is_dir():
-            found += sorted(d for d in include.iterdir() if d.is_dir() and not d.name.startswith("python"))
+            found += sorted(d for d in include.iterdir() if (d / d.name).is_dir())
             found.append(include)
     return found
+
+
+def library_directories(prefixes: list[Path]) -> list[Path]:
+    """lib, and lib/<architecture> where Debian's packages of some ROS packages have their libraries."""
+    return [d for p in prefixes for d in (p / "lib", *sorted((p / "lib").glob("*-linux-gnu*")))]
 
 
 # Headers that come before those of ROS, for what its newer versions took away.
@@ -41,7 +51,7 @@ def settings(distro: str, prefixes: list[Path], python: Path, linked: list[str],
     """
     compat = compat_headers(prefixes)
     include = ([compat] if compat else []) + include_directories(prefixes)
-    libraries = [p / "lib" for p in prefixes]
+    libraries = library_directories(prefixes)
     # A variable of this name replaces cgo's own default, which is -g -O2. rclgo calls what newer rcl deprecates.
     cflags = ["-g", "-O2", "-Wno-deprecated-declarations", *(f"-I{d}" for d in include)]
     # rpath-link: libraries of a sourced ROS 2 find each other through LD_LIBRARY_PATH, the linker does not look there.

@@ -22,7 +22,8 @@ def build(source: Path, work: Path, install: Path, prefixes: list[Path], python:
     """Configures, compiles and installs the package in source."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    env = dict(env, AMENT_PREFIX_PATH=os.pathsep.join(map(str, prefixes)),
+    # DESTDIR is for what `make install` installs.
+    env = dict({k: v for k, v in env.items() if k != "DESTDIR"}, AMENT_PREFIX_PATH=os.pathsep.join(map(str, prefixes)),
                CMAKE_PREFIX_PATH=os.pathsep.join(map(str, prefixes)))
     # No optimization: split events and services are rare, and it takes a third of the compiler's time.
     failure = f"can't build the interface package {source.name}"

