@@ -9,6 +9,7 @@
 
 #include <rmw/rmw.h>
 #include <rosidl_typesupport_introspection_c/field_types.h>
+#include <rosidl_typesupport_introspection_c/identifier.h>
 #include <rosidl_typesupport_introspection_c/message_introspection.h>
 
 #include "distro.h"
@@ -19,8 +20,20 @@
 #include "opaque_layout_named.h"
 #endif
 
+// Up to Jazzy, rmw_fastrtps_cpp makes no endpoint of a type without a table of its fields, and endpoints match by the
+// name of their types. From Kilted on (rcl 10, Fast DDS 3) the table may be empty, and must be: one that is not the
+// other side's would keep the endpoints apart, without one they match by name.
+#if __has_include(<rcl/version.h>)
+#include <rcl/version.h>
+#endif
+#if defined(RCL_VERSION_MAJOR) && RCL_VERSION_MAJOR >= 10
+#define HAS_TABLE 0
+#else
+#define HAS_TABLE 1
+#endif
+
 #define SERIALIZER "rosidl_typesupport_fastrtps_c"
-#define INTROSPECTION "rosidl_typesupport_introspection_c"
+#define INTROSPECTION rosidl_typesupport_introspection_c__identifier // is told from others by its address
 // What the middleware sizes its first buffers by: the header of a message, and that there is no upper bound.
 #define SERIALIZED_SIZE 4
 #define UNBOUNDED 0
@@ -140,7 +153,7 @@ int rbd_opaque_create(
     .init_function = init_message,
     .fini_function = fini_message};
   type->serializer = rbd_layout_support(SERIALIZER, &type->callbacks, get_handle);
-  type->introspection = rbd_layout_support(INTROSPECTION, &type->members, get_handle);
+  type->introspection = rbd_layout_support(INTROSPECTION, HAS_TABLE ? &type->members : NULL, get_handle);
   *out = type;
   return 0;
 }
