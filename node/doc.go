@@ -7,5 +7,5 @@
 // publishes bytes where they lie.
 //
 // Life cycle: Open, add and remove subscriptions, publishers and services at any time, Run until the context ends,
-// Close. Close after Run has returned.
+// Close. Close after Run, Take and Changed have returned.
 package node

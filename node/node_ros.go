@@ -229,7 +229,7 @@ func (n *Node) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close destroys everything that was made on the node, then the node and its context. Run and Take must have
+// Close destroys everything that was made on the node, then the node and its context. Run, Take and Changed must have
 // returned. A second Close does nothing.
 func (n *Node) Close() error {
 	n.mu.Lock()

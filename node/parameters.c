@@ -2,6 +2,7 @@
 
 #include "parameters.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ int rbd_remapped(
     return 1;
   }
   if (keep(text, name, remapped_name)) {
-    rbd_take_error("out of memory", error);
+    snprintf(error, RBD_ERROR_SIZE, "out of memory");
     return 1;
   }
   text = NULL;
@@ -40,7 +41,7 @@ int rbd_remapped(
     return 1;
   }
   if (keep(text, space, remapped_space)) {
-    rbd_take_error("out of memory", error);
+    snprintf(error, RBD_ERROR_SIZE, "out of memory");
     free(*remapped_name);
     return 1;
   }
@@ -61,7 +62,8 @@ int rbd_parameter_file(const char * path, rcl_params_t ** parameters, char * err
 {
   *parameters = rcl_yaml_node_struct_init(rcl_get_default_allocator());
   if (!*parameters) {
-    rbd_take_error("out of memory", error);
+    rcl_reset_error();
+    snprintf(error, RBD_ERROR_SIZE, "out of memory");
     return 1;
   }
   if (!rcl_parse_yaml_file(path, *parameters)) {

@@ -85,8 +85,6 @@ static int watch_messages(rbd_subscription_t * subscription, char * error)
     rbd_take_error("watch subscription", error);
     return 1;
   }
-  // Latched data may be there before the callback is: look once in any case.
-  on_new_message(subscription, 0);
   return 0;
 }
 
@@ -133,19 +131,19 @@ int rbd_subscribe(
     free(subscription);
     return 1;
   }
-  if (enter(plane, subscription) != 0) {
-    snprintf(error, RBD_ERROR_SIZE, "out of memory");
-    if (rcl_subscription_fini(&subscription->handle, node) != RCL_RET_OK) {
-      rcl_reset_error();
-    }
-    free(subscription);
-    return 1;
-  }
+  char ignored[RBD_ERROR_SIZE];
   if (watch_losses(subscription, error) != 0 || watch_messages(subscription, error) != 0) {
-    char ignored[RBD_ERROR_SIZE];
     rbd_unsubscribe(plane, subscription, ignored);
     return 1;
   }
+  // Only now: the thread inside rbd_take reads what was set until here without more than the mutex of the plane.
+  if (enter(plane, subscription) != 0) {
+    snprintf(error, RBD_ERROR_SIZE, "out of memory");
+    rbd_unsubscribe(plane, subscription, ignored);
+    return 1;
+  }
+  // Latched data may be there before the callback was, and what called before rbd_take knew of it was passed over.
+  on_new_message(subscription, 0);
   watched->losses = subscription->counts_losses;
   watched->polled = subscription->polled;
   *out = subscription;
@@ -165,6 +163,7 @@ static void unwatch(rbd_subscription_t * subscription)
   }
 }
 
+// Does nothing where it never entered.
 static void leave(rbd_plane_t * plane, const rbd_subscription_t * subscription)
 {
   for (size_t i = 0; i < plane->count; i++) {
