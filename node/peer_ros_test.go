@@ -49,7 +49,7 @@ func startPeer(ctx context.Context, t *testing.T) *peer {
 	}()
 	t.Cleanup(func() {
 		require.NoError(t, input.Close())
-		for range p.lines { //nolint:revive // read to the end before Wait closes the pipe
+		for range p.lines { // read to the end before Wait closes the pipe
 		}
 		require.NoError(t, cmd.Wait(), "peer:\n%s", errors.String())
 	})

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"os"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
