@@ -46,7 +46,8 @@ type answer struct {
 
 // CreateClient adds a client of any installed service type: "pkg/srv/Name", or a service of an action
 // ("pkg/action/Name_SendGoal"). An error that wraps ErrNotInstalled means that its package is not on this machine.
-// name is expanded and remapped like any name of the node.
+// name is expanded and remapped like any name of the node. The depth of profile is how many responses may come at once:
+// calls beyond it that are answered in the same moment may wait in vain.
 func (n *Node) CreateClient(name, typ string, profile qos.Profile) (*Client, error) {
 	support, err := loadService(typ)
 	if err != nil {

@@ -20,6 +20,7 @@
 #include "opaque.h"
 #include "parameters.h"
 #include "rosout.h"
+#include "serviceevent.h"
 #include "typed.h"
 #include "typesupport.h"
 
@@ -233,6 +234,27 @@ static void use_describer(world_t * w)
   REQUIRE(close(event) == 0);
 }
 
+// An event of a service without fields, with its request.
+static void use_service_event(void)
+{
+  const rosidl_message_type_support_t * support;
+  REQUIRE(rbd_typesupport(
+            "libstd_srvs__rosidl_typesupport_c.so",
+            "rosidl_typesupport_c__get_message_type_support_handle__std_srvs__srv__Empty_Event", &support, error) == 0);
+  rbd_type_t type;
+  REQUIRE(rbd_type_of(support, &type, error) == 0);
+  uint8_t data[56] = {0, 1, 0, 0, [4] = 1, [8] = 7, [12] = 8, [16] = 0xaa, [36] = 9, [44] = 1};
+  void * message;
+  rbd_service_event_t event;
+  REQUIRE(rbd_typed_read(&type, data, sizeof data, &message, error) == 0);
+  REQUIRE(rbd_service_event(&type, message, &event, error) == 0);
+  REQUIRE(event.kind == 1 && event.sec == 7 && event.nanosec == 8 && event.gid[0] == 0xaa && event.sequence == 9);
+  REQUIRE(event.request);
+  rbd_typed_free(&type, message);
+  data[44] = 200; // more requests than there are bytes
+  REQUIRE(rbd_typed_read(&type, data, sizeof data, &message, error) != 0);
+}
+
 static void use_parameters(void)
 {
   const char * path = "lifecycle.yaml";
@@ -283,6 +305,7 @@ int main(void)
     use_client(&world, empty);
     if (rbd_describer_exists()) {
       use_describer(&world);
+      use_service_event(); // these came before the describer
     }
     use_parameters();
     rbd_opaque_t * ghost = make_opaque();
