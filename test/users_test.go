@@ -56,17 +56,23 @@ func TestPublisherOfAnotherUser(t *testing.T) {
 		w := openToAll(t)
 		own := w.control(t)
 		own.advertise(t, "/idle", stringType, nil)
-		command, arguments := asNobody(load, "pub", "--rate", "100", "--count", "1000000")
+		command, arguments := asNobody(load, "pub", "--rate", "100", "--count", "1000000", "--mark", "1000")
 		other := w.launch(t, noInput, command, arguments...)
 		recorder := w.record(t, w.path("bag"), "--topics", "/load/t0", "/idle")
-		line := recorder.waitLine(t, "nothing of a publisher can be recorded", silenceDeadline)
-		require.Regexp(t, `WARN.* run both as one user topic=/load/t0 pid=\d+ process=load user=\w+ own_user=root$`, line)
+		other.waitLine(t, "^mark$", silenceDeadline) // it was matched, or it would not have sent; 10 s are over
 		own.publish(t, "/idle", stringMessage("heard"), 1)
 		other.stop(t, 0)
-		require.Positive(t, lastSent(t, other), "it was matched, or it would not have sent")
 		recorder.stop(t, 0)
-		require.Equal(t, map[string]int{"/idle": 1}, w.requireExactMetadata(t, w.path("bag")))
-		require.NotContains(t, recorder.text(stderr), "topic=/idle")
+		counts := w.requireExactMetadata(t, w.path("bag"))
+		require.Equal(t, 1, counts["/idle"])
+		warned := recorder.text(stderr)
+		require.NotContains(t, warned, "topic=/idle")
+		if counts["/load/t0"] > 0 {
+			// From Kilted on, a publisher that may not write to our shared memory takes another way.
+			require.NotContains(t, warned, "nothing of a publisher can be recorded")
+			return
+		}
+		require.Regexp(t, `WARN.* run both as one user topic=/load/t0 pid=\d+ process=load user=\w+ own_user=root\n`, warned)
 	})
 
 	t.Run("while root publishes", func(t *testing.T) {
@@ -84,11 +90,4 @@ func TestPublisherOfAnotherUser(t *testing.T) {
 		recorder.stop(t, 0)
 		require.Empty(t, w.requireExactMetadata(t, w.path("bag")))
 	})
-}
-
-func lastSent(t *testing.T, p *process) int {
-	t.Helper()
-	var last sent
-	lastJSON(t, p, &last)
-	return last.Sent
 }
