@@ -26,6 +26,7 @@ type recordCall struct {
 	noDiscovery   bool
 	pollingMillis int
 	polling       time.Duration
+	format        string // of serialized messages; no flag yet
 	output        string
 	storageID     string
 	preset        string
@@ -84,6 +85,7 @@ func newRecorderCommand(rosArgs []string) *cobra.Command {
 }
 
 func (c *recordCall) register(cmd *cobra.Command, nodeName string, rosArgs []string) {
+	c.format = "cdr"
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.topics, "topics", nil, "`TOPIC...` to record")
 	flags.BoolVarP(&c.all, "all", "a", false, "record all topics, service events and actions")

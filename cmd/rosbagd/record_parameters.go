@@ -69,6 +69,10 @@ func (c *recordCall) settings() settings {
 			name: "record.qos_profile_overrides_path", flags: []string{"qos-profile-overrides-path"}, at: at(&c.overridesPath),
 			descriptor: param.Descriptor{Description: "YAML file with QoS profiles of subscriptions, by topic"},
 		},
+		one[string]{
+			name: "record.rmw_serialization_format", at: at(&c.format),
+			descriptor: param.Descriptor{Description: "format of the messages in the bag", Words: []string{"cdr"}},
+		},
 		one[bool]{
 			name: "record.start_paused", flags: []string{"start-paused"}, at: at(&c.startPaused),
 			descriptor: param.Descriptor{Description: "begin paused"},

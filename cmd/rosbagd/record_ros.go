@@ -67,8 +67,8 @@ func recordOn(ctx context.Context, n *node.Node, call *recordCall, mode func(*re
 func (c *recordCall) recorderOptions(n *node.Node) recorder.Options {
 	return recorder.Options{
 		NodeName: n.Name(), URI: c.output, StartPaused: c.startPaused, UseSimTime: c.useSimTime, NoDiscovery: c.noDiscovery,
-		PollingInterval: c.polling,
-		QoSOverrides:    c.overrides, MaxCacheSize: c.maxCacheSize,
+		PollingInterval: c.polling, SerializationFormat: c.format,
+		QoSOverrides: c.overrides, MaxCacheSize: c.maxCacheSize,
 		Filter: recorder.Filter{
 			Topics: expandTopics(c.topics, n, c.node.name), IncludeHidden: c.includeHidden,
 			AllTopics: c.allTopics, AllServices: c.allServices, AllActions: c.allActions,

@@ -161,3 +161,29 @@ func flagsOf(settings settings, parameter string) []string {
 	}
 	return nil
 }
+
+// TestEveryFlagHasItsParameter looks after options that come later: whoever adds a flag adds its parameter, or says here
+// that rosbag2 has none.
+func TestEveryFlagHasItsParameter(t *testing.T) {
+	ours := []string{ // flags without a parameter in rosbag2
+		"help", "idle", "latched", "log-level", "msg-path", "node-name", "read-ahead-bytes",
+		"disable-keyboard-controls", // of a recorder, which reads no keys yet
+		"read-ahead-queue-size",     // without effect
+		"remap",                     // -r of the node
+	}
+	play, playFlags := parsedPlay(t)
+	record, recordFlags := parsedRecord(t)
+	for _, node := range []struct {
+		settings settings
+		flags    *pflag.FlagSet
+	}{{play.settings(), playFlags}, {record.settings(), recordFlags}} {
+		covered := ours
+		for _, one := range node.settings {
+			_, flags := one.parameters()
+			covered = append(covered, flags...)
+		}
+		node.flags.VisitAll(func(flag *pflag.Flag) {
+			require.Contains(t, covered, flag.Name, "a flag without its parameter")
+		})
+	}
+}
