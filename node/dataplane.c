@@ -88,6 +88,11 @@ void rbd_take_on_wake(rbd_plane_t * plane)
   atomic_store(&plane->take_on_wake, true);
 }
 
+int rbd_gathers(const rbd_plane_t * plane)
+{
+  return !atomic_load(&plane->take_on_wake);
+}
+
 static int64_t now(clockid_t clock)
 {
   struct timespec time;

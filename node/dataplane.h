@@ -83,6 +83,7 @@ int rbd_unsubscribe(rbd_plane_t * plane, rbd_subscription_t * subscription, char
 int rbd_take(rbd_plane_t * plane, rbd_batch_t * batch, char * error);
 // From now on no messages gather before they are taken.
 void rbd_take_on_wake(rbd_plane_t * plane);
+int rbd_gathers(const rbd_plane_t * plane);
 void rbd_wake(rbd_plane_t * plane);
 void rbd_release(rbd_block_t * blocks);
 

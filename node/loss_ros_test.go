@@ -133,3 +133,25 @@ func TestStampsAreWhatTheTableSays(t *testing.T) {
 	require.True(t, n.stamps.over)
 	require.Equal(t, n.Middleware().Stamping == StampedAtArrival, 2*n.stamps.late < n.stamps.batches)
 }
+
+// A middleware whose stamps turn out to be made late is taken from at once from then on.
+func TestStampsThatAreMadeLateEndGathering(t *testing.T) {
+	ctx := deadline(t)
+	n := openNode(t, "late_stamps")
+	publisher, err := n.CreatePublisher("/late", "std_msgs/msg/String", reliable(1000))
+	require.NoError(t, err)
+	_, err = n.Subscribe("/late", "std_msgs/msg/String", reliable(1000))
+	require.NoError(t, err)
+	waitMatched(ctx, t, publisher, 1)
+	require.True(t, n.gathers())
+	for range checkedBatches {
+		n.checkStamps([]Message{{ReceivedNanos: 2}}, 1)
+	}
+	require.False(t, n.gathers())
+	for i := range 100 {
+		require.NoError(t, publisher.Publish(stringMessage(fmt.Sprint(i))))
+	}
+	for i, m := range takeN(ctx, t, n, 100) {
+		require.Equal(t, fmt.Sprint(i), m.text)
+	}
+}

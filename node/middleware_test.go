@@ -114,6 +114,16 @@ func TestStampsAreJudged(t *testing.T) {
 	}
 }
 
+func TestStampsThatContradictTheTable(t *testing.T) {
+	fast, cyclone := MiddlewareOf("rmw_fastrtps_cpp"), MiddlewareOf("rmw_cyclonedds_cpp")
+	late, early := stampReport{Stamping: StampedAtTake, Clear: true}, stampReport{Stamping: StampedAtArrival, Clear: true}
+	require.True(t, late.contradicts(fast))
+	require.False(t, stampReport{Stamping: StampedAtTake}.contradicts(fast), "not clear")
+	require.False(t, early.contradicts(fast))
+	require.False(t, late.contradicts(cyclone))
+	require.False(t, early.contradicts(cyclone), "better than promised")
+}
+
 func TestWhatTheMiddlewareLeavesOut(t *testing.T) {
 	messages := []Message{{Sequence: 7}, {ReceivedNanos: 5, Sequence: 0}, {ReceivedNanos: 6, SourceNanos: 4, Sequence: NoSequence}}
 	complete(messages, true, 9)

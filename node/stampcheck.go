@@ -37,6 +37,12 @@ type stampReport struct {
 	Wait       time.Duration // median of taking after received
 }
 
+// contradicts says whether the stamps are made later than the rules for a middleware promise, so that messages must not
+// gather. Stamps that are better than promised change nothing: what is known is kept to.
+func (r stampReport) contradicts(m Middleware) bool {
+	return m.Stamping == StampedAtArrival && r.Stamping == StampedAtTake && r.Clear
+}
+
 // look judges a batch whose taking began at began (ns since the epoch) and says whether the report is due now. The
 // stamps are those of the middleware, zero where it made none.
 func (c *stampCheck) look(messages []Message, began int64) (report stampReport, due bool) {

@@ -162,6 +162,9 @@ func (n *Node) newBatch(batch *C.rbd_batch_t) *Batch {
 	return made
 }
 
+// gathers says whether messages are let gather before they are taken.
+func (n *Node) gathers() bool { return C.rbd_gathers(n.plane) != 0 }
+
 // checkStamps compares the first stamps with the rules for the middleware, says so in the log, and gives up gathering
 // where stamps are made too late for it.
 func (n *Node) checkStamps(messages []Message, began int64) {
@@ -171,15 +174,16 @@ func (n *Node) checkStamps(messages []Message, began int64) {
 	}
 	log := n.Logger().With(
 		zap.String("middleware", n.middleware.Identifier), zap.Stringer("stamped", report.Stamping),
-		zap.Int("messages", report.Messages), zap.Bool("numbered", report.Unnumbered < report.Messages && n.middleware.Numbered),
+		zap.Bool("gathered", n.gathers()), zap.Int("messages", report.Messages),
+		zap.Bool("numbered", report.Unnumbered < report.Messages && n.middleware.Numbered),
 		zap.Duration("received_after_sent", report.Delay), zap.Duration("taken_after_received", report.Wait))
 	switch {
-	case n.middleware.Stamping == StampedAtArrival && report.Stamping == StampedAtTake && report.Clear:
+	case report.contradicts(n.middleware):
 		C.rbd_take_on_wake(n.plane)
-		log.Warn("received times are made when messages are taken, taking them one by one from now on")
+		log.Warn("received times are made when messages are taken, taking them at once from now on")
 	case n.middleware.Known:
 		log.Info("received times were checked")
 	default:
-		log.Info("received times were checked, messages of an unknown middleware are taken one by one")
+		log.Info("received times were checked, messages of an unknown middleware are taken at once")
 	}
 }

@@ -38,6 +38,9 @@ static void fail(const char * what, int line)
 
 #define REQUIRE(condition) ((condition) ? (void)0 : fail(#condition, __LINE__))
 
+// Each round treats the middleware in another way.
+static const rbd_plane_options_t plane_options[ROUNDS] = {{0}, {.take_on_wake = 1}, {.never_called = 1}};
+
 static const rmw_qos_profile_t qos = {
   .history = RMW_QOS_POLICY_HISTORY_KEEP_LAST,
   .depth = MESSAGES,
@@ -88,13 +91,14 @@ static void wait_matched(world_t * w, const rbd_publisher_t * publisher)
 }
 
 // Messages of growing size go through and come back in batches; the last batch outlives its plane.
-static void use_plane(world_t * w, const rosidl_message_type_support_t * support, const char * topic)
+static void use_plane(
+  world_t * w, const rosidl_message_type_support_t * support, const char * topic, const rbd_plane_options_t * options)
 {
   rbd_plane_t * plane;
   rbd_subscription_t *first, *second;
   rbd_publisher_t * publisher;
   rbd_watched_t watched;
-  REQUIRE(rbd_plane_create(&(rbd_plane_options_t){0}, &plane, error) == 0);
+  REQUIRE(rbd_plane_create(options, &plane, error) == 0);
   REQUIRE(rbd_subscribe(plane, &w->node, support, "not a topic", &qos, 1, &first, &watched, error) != 0);
   REQUIRE(rbd_publisher_create(&w->node, support, "not a topic", &qos, &publisher, error) != 0);
   REQUIRE(rbd_subscribe(plane, &w->node, support, topic, &qos, 1, &first, &watched, error) == 0);
@@ -300,7 +304,7 @@ int main(void)
   for (int round = 0; round < ROUNDS; round++) {
     world_t world;
     open_world(&world);
-    use_plane(&world, string, "/c/string");
+    use_plane(&world, string, "/c/string", &plane_options[round]);
     use_type(string);
     use_client(&world, empty);
     if (rbd_describer_exists()) {
@@ -310,7 +314,7 @@ int main(void)
     use_parameters();
     rbd_opaque_t * ghost = make_opaque();
     if (rbd_opaque_fits()) {
-      use_plane(&world, rbd_opaque_support(ghost), "/c/ghost");
+      use_plane(&world, rbd_opaque_support(ghost), "/c/ghost", &plane_options[0]);
     }
     close_world(&world);
     rbd_opaque_free(ghost);
