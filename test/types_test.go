@@ -220,6 +220,10 @@ func TestNodeThatDoesNotDescribe(t *testing.T) {
 	player.requireExit(t, 0, startDeadline)
 	require.Len(t, warnings(player), 1, "only for what is played")
 	require.Contains(t, warnings(player)[0], stationType)
+
+	player = w.rosbagd(t, "play", without, "--msg-path", absolute("../test"))
+	player.requireExit(t, 0, startDeadline)
+	require.Empty(t, warnings(player))
 }
 
 // TestServiceEventsOfTypesThatAreNotInstalled records the requests and responses of a service of the other side.
