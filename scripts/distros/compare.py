@@ -36,7 +36,7 @@ def with_headers(compiler: Compiler, distro: str, declared: Declarations, includ
     functions.write_text(REAL + "\n".join(text for name, text in declared.functions.items() if OURS.match(name))
                          + "\n" + re.sub(r"^#.*\n", "", stated, flags=re.MULTILINE))
     macros = folder / f"{distro}-macros.c"
-    values = re.findall(r"#define (\w+) ([0-9]+|UINT64_MAX)$", stated, re.MULTILINE)
+    values = re.findall(r"#define (?!RCL_RET_ACTION_)(\w+) ([0-9]+|UINT64_MAX)$", stated, re.MULTILINE)
     macros.write_text(REAL + "".join(f'_Static_assert({n} == {v}, "{n}");\n' for n, v in values))
     complaints = compiler.check(functions, include, "-Wno-deprecated-declarations", "-Wno-array-parameter") + compiler.check(macros, include)
     layouts = []

@@ -1,6 +1,6 @@
 // What bindgen does not write down of the C interface of ROS: the macros that the C and Go code of node/ and rclgo use,
-// and functions whose headers bindgen was not given or told to leave out. It is the same from Humble to Lyrical; with
-// the distros that are installed here it is compared.
+// and functions whose headers bindgen was not given or told to leave out. With the distros that are installed here it is
+// compared, but for the codes of actions: their numbers changed in Kilted, and nothing here looks at one.
 #define RMW_MESSAGE_INFO_SEQUENCE_NUMBER_UNSUPPORTED UINT64_MAX
 #define RMW_RET_OK 0
 #define RMW_RET_ERROR 1
