@@ -80,7 +80,8 @@ func (n *Node) Unsubscribe(id SubscriptionID) error {
 var headers = sync.Pool{New: func() any { return new([]Message) }}
 
 // Take waits for messages, lets more gather for the current interval and returns all there are, sorted by received
-// time. It returns ctx's error when ctx ends first, and nil after a Flush that found nothing. The caller owns the batch.
+// time; a batch may also have losses only. It returns ctx's error when ctx ends first, and nil after a Flush that found
+// nothing. The caller owns the batch.
 func (n *Node) Take(ctx context.Context) (*Batch, error) {
 	n.mu.RLock()
 	plane, closed := n.plane, n.closed
