@@ -32,26 +32,43 @@ func systemSharedMemory() sharedMemory {
 	return sharedMemory{locks: "/proc/locks", segments: "/dev/shm", stat: statFile}
 }
 
-// owners are the users of the processes that have segments, by process id. It is empty where nothing can be found out.
-func (m sharedMemory) owners() map[int]uint32 {
-	users := map[fileID]uint32{}
-	for _, pattern := range []string{"fastrtps_*_el", "fastdds_*_el"} {
-		names, _ := filepath.Glob(filepath.Join(m.segments, pattern)) // the pattern is well formed
+// owner is the user of a process that has segments.
+type owner struct {
+	uid uint32
+	// detours says that its middleware takes another way where it may not write to somebody's memory: Fast DDS from its
+	// third version on, which has another name for its files.
+	detours bool
+}
+
+// keeps says whether a publisher of o keeps its messages from a subscription of ours. Where o goes no other way, any other
+// user does; else only root, who may write to all memory while others may not read root's.
+func (o owner) keeps(ours owner) bool {
+	return o.uid != ours.uid && (!o.detours || o.uid == 0)
+}
+
+// owners are those of the processes that have segments, by process id. It is empty where nothing can be found out.
+func (m sharedMemory) owners() map[int]owner {
+	users := map[fileID]owner{}
+	for _, kind := range []struct {
+		pattern string
+		detours bool
+	}{{"fastrtps_*_el", false}, {"fastdds_*_el", true}} {
+		names, _ := filepath.Glob(filepath.Join(m.segments, kind.pattern)) // the pattern is well formed
 		for _, name := range names {
 			if file, uid, err := m.stat(name); err == nil { // it may just have gone
-				users[file] = uid
+				users[file] = owner{uid, kind.detours}
 			}
 		}
 	}
-	found := map[int]uint32{}
+	found := map[int]owner{}
 	text, err := os.ReadFile(m.locks)
 	if err != nil {
 		return found // no evidence, no warning
 	}
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		if pid, file, ok := parseLock(lines.Text()); ok {
-			if uid, ours := users[file]; ours {
-				found[pid] = uid
+			if of, known := users[file]; known {
+				found[pid] = of
 			}
 		}
 	}
@@ -87,9 +104,9 @@ func processOf(gid node.GID) uint16 { return binary.LittleEndian.Uint16(gid[proc
 
 func processBits(pid int) uint16 { return uint16(pid) }
 
-// foreignOwner is the process behind a GID when it is another user's that has shared memory, as we have. Where half a
-// process id fits one of our own user too, nothing is claimed.
-func foreignOwner(owners map[int]uint32, self int, gid node.GID) (pid int, uid uint32, found bool) {
+// foreignOwner is the process behind a GID when it has shared memory, as we have, and keeps its messages from us. Where
+// half a process id fits another process too that does not, nothing is claimed.
+func foreignOwner(owners map[int]owner, self int, gid node.GID) (pid int, uid uint32, found bool) {
 	ours, usesMemory := owners[self]
 	if !usesMemory {
 		return 0, 0, false
@@ -98,10 +115,10 @@ func foreignOwner(owners map[int]uint32, self int, gid node.GID) (pid int, uid u
 		if processBits(other) != processOf(gid) {
 			continue
 		}
-		if of == ours {
+		if !of.keeps(ours) {
 			return 0, 0, false
 		}
-		pid, uid, found = other, of, true
+		pid, uid, found = other, of.uid, true
 	}
 	return pid, uid, found
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,8 +24,8 @@ const nameUnknown = "_NODE_NAME_UNKNOWN_"
 
 // silence looks for publishers that are matched and alive, and of which nothing can come. That no message comes is no
 // evidence: most topics are idle most of the time. But every node tells its name in a message of the middleware, which
-// takes the same way as all others: where the name stays unknown, nothing comes through. It warns where it can name
-// what keeps the messages away. An idle graph costs nothing: publishers are shown to it when they change.
+// takes the same way as all others: where neither a name nor a message has come, nothing may come through. It warns where
+// it can name what keeps the messages away. An idle graph costs nothing: publishers are shown to it when they change.
 type silence struct {
 	log    *zap.Logger
 	graph  Graph
@@ -36,6 +37,33 @@ type silence struct {
 	topics map[string]map[node.GID]*shown // guarded by mu: by topic, the publishers that are there
 
 	told map[string]bool // topics that were warned of; of the goroutine of run
+}
+
+// heard are the publishers of a topic of which a message has come.
+type heard struct {
+	mu   sync.Mutex
+	from map[node.GID]bool // guarded by mu
+}
+
+func (h *heard) add(gid node.GID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.from == nil {
+		h.from = map[node.GID]bool{}
+	}
+	h.from[gid] = true
+}
+
+func (h *heard) remove(gid node.GID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.from, gid)
+}
+
+func (h *heard) has(gid node.GID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.from[gid]
 }
 
 // shown is a publisher of a recorded topic.
@@ -79,7 +107,7 @@ func (s *silence) run(ctx context.Context) {
 	}
 }
 
-// nameless are the publishers that have had their time and whose node is not known. Each is given once.
+// nameless are the publishers that have had their time, are not heard, and whose node is not known. Each is given once.
 func (s *silence) nameless(now time.Time) []shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +118,7 @@ func (s *silence) nameless(now time.Time) []shown {
 				continue
 			}
 			p.settled = true
-			if p.endpoint.NodeName == nameUnknown {
+			if p.endpoint.NodeName == nameUnknown && !p.topic.streams.heard.has(p.endpoint.GID) {
 				nameless = append(nameless, *p)
 			}
 		}
@@ -101,7 +129,7 @@ func (s *silence) nameless(now time.Time) []shown {
 func (s *silence) judge(nameless []shown) {
 	owners := s.memory.owners()
 	for _, p := range nameless {
-		if s.told[p.topic.name] {
+		if s.told[p.topic.name] || !s.stillNameless(p) {
 			continue
 		}
 		topic := zap.String("topic", p.topic.name)
@@ -111,13 +139,21 @@ func (s *silence) judge(nameless []shown) {
 			s.told[p.topic.name] = true
 			s.log.Warn("nothing of a publisher can be recorded, it runs as another user and shared memory does not reach across users: "+
 				remedy(), topic, zap.Int("pid", pid), zap.String("process", processName(pid)),
-				zap.String("user", userName(uid)), zap.String("own_user", userName(owners[s.pid])))
-		case p.topic.counters.received.Load() == 0:
+				zap.String("user", userName(uid)), zap.String("own_user", userName(owners[s.pid].uid)))
+		default:
 			s.told[p.topic.name] = true
 			// A program that uses the middleware without ROS has no name either, and may just be idle.
 			s.log.Info("a publisher is matched, but neither a message nor the name of its node has come from it", topic)
 		}
 	}
+}
+
+// stillNameless asks the graph, which says nothing by itself when a name comes after its publisher.
+func (s *silence) stillNameless(p shown) bool {
+	publishers, err := s.graph.Publishers(p.topic.name)
+	return err == nil && slices.ContainsFunc(publishers, func(now node.Endpoint) bool {
+		return now.GID == p.endpoint.GID && now.NodeName == nameUnknown
+	})
 }
 
 // sameHost says whether a publisher is on this machine. What a GID says of the host is compared with a GID of our own,

@@ -87,10 +87,14 @@ func nameless(gid node.GID) node.Endpoint { return node.Endpoint{NodeName: nameU
 func TestSilenceOfAnotherUserIsTold(t *testing.T) {
 	const pid = 0x217d2 + 1
 	image, info := &topic{name: "/image"}, &topic{name: "/info"}
+	show := func(s *silence, tp *topic, publishers ...node.Endpoint) {
+		s.graph.(*fakeGraph).set(tp.name, stringType, publishers...)
+		s.see(tp, publishers)
+	}
 	see := func(s *silence) {
-		s.see(image, []node.Endpoint{nameless(gidOf(1, pid, 1))})
-		s.see(info, []node.Endpoint{nameless(gidOf(1, pid, 1))})
-		s.see(image, []node.Endpoint{nameless(gidOf(1, pid, 1)), nameless(gidOf(1, pid, 2))})
+		show(s, image, nameless(gidOf(1, pid, 1)))
+		show(s, info, nameless(gidOf(1, pid, 1)))
+		show(s, image, nameless(gidOf(1, pid, 1)), nameless(gidOf(1, pid, 2)))
 	}
 	foreign := map[int]uint32{ownPID: ownUser, pid: otherUser}
 	for name, test := range map[string]struct {
@@ -103,14 +107,24 @@ func TestSilenceOfAnotherUserIsTold(t *testing.T) {
 		"we use no shared memory":         {map[int]uint32{pid: otherUser}, see, 0, 2},
 		"it uses no shared memory":        {map[int]uint32{ownPID: ownUser}, see, 0, 2},
 		"half its id is one of ours, too": {map[int]uint32{ownPID: ownUser, pid: otherUser, pid + 1<<16: ownUser}, see, 0, 2},
-		"it has gone":                     {foreign, func(s *silence) { see(s); s.see(image, nil); s.see(info, nil) }, 0, 0},
-		"another host":                    {foreign, func(s *silence) { s.see(image, []node.Endpoint{nameless(gidOf(2, pid, 1))}) }, 0, 1},
+		"it has gone":                     {foreign, func(s *silence) { see(s); show(s, image); show(s, info) }, 0, 0},
+		"another host":                    {foreign, func(s *silence) { show(s, image, nameless(gidOf(2, pid, 1))) }, 0, 1},
 		"we are not in the graph":         {foreign, func(s *silence) { s.node = "/nobody"; see(s) }, 0, 2},
 		"a middleware with other GIDs":    {map[int]uint32{ownPID + 1: ownUser, pid: otherUser}, func(s *silence) { s.pid++; see(s) }, 0, 2},
 		"its name has come, it is idle": {foreign, func(s *silence) {
 			see(s)
-			s.see(image, []node.Endpoint{{NodeName: "camera", GID: gidOf(1, pid, 1)}})
-			s.see(info, []node.Endpoint{{NodeName: "camera", GID: gidOf(1, pid, 1)}})
+			show(s, image, node.Endpoint{NodeName: "camera", GID: gidOf(1, pid, 1)})
+			show(s, info, node.Endpoint{NodeName: "camera", GID: gidOf(1, pid, 1)})
+		}, 0, 0},
+		"its messages have come": {foreign, func(s *silence) {
+			show(s, &topic{name: "/heard", streams: heardOf(gidOf(1, pid, 1))}, nameless(gidOf(1, pid, 1)))
+		}, 0, 0},
+		"the messages of another have come": {foreign, func(s *silence) {
+			show(s, &topic{name: "/image", streams: heardOf(gidOf(1, pid, 2))}, nameless(gidOf(1, pid, 1)), nameless(gidOf(1, pid, 2)))
+		}, 1, 0},
+		"its name has come without a change of the graph": {foreign, func(s *silence) {
+			show(s, image, nameless(gidOf(1, pid, 1)))
+			s.graph.(*fakeGraph).set(image.name, stringType, node.Endpoint{NodeName: "camera", GID: gidOf(1, pid, 1)})
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,6 +138,11 @@ func TestSilenceOfAnotherUserIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// heardOf are the streams of a topic of which one publisher was heard.
+func heardOf(gid node.GID) streams {
+	return streams{heard: heard{from: map[node.GID]bool{gid: true}}}
 }
 
 // A program without a node's name whose messages come is none to speak of.
@@ -141,6 +160,27 @@ func TestNamelessPublisherThatIsHeard(t *testing.T) {
 		require.Equal(t, 1, h.logs.FilterMessageSnippet(namelessText).FilterField(zap.String("topic", "/b")).Len())
 		require.Zero(t, h.logged(silenceText))
 	})
+}
+
+// Who keeps messages from whom was tried with processes of both versions.
+func TestUsersThatKeepMessages(t *testing.T) {
+	for _, test := range []struct {
+		theirs, ours uint32
+		detours      bool
+		keeps        bool
+	}{
+		{0, 1000, false, true},
+		{1000, 0, false, true},
+		{1001, 1000, false, true},
+		{1000, 1000, false, false},
+		{0, 1000, true, true},
+		{1000, 0, true, false},
+		{1001, 1000, true, false},
+		{0, 0, true, false},
+	} {
+		theirs, ours := owner{test.theirs, test.detours}, owner{test.ours, test.detours}
+		require.Equal(t, test.keeps, theirs.keeps(ours), "%+v", test)
+	}
 }
 
 func TestSilenceWithoutListOfLocks(t *testing.T) {

@@ -27,6 +27,8 @@ type streams struct {
 	lastGID node.GID // the stream used last: batches hold runs of one publisher
 	last    *stream
 
+	heard heard // those of byGID, for other goroutines
+
 	missing    int64 // numbers that were passed over, of all publishers
 	unnumbered bool  // some message had no sequence number: how many were lost is not known
 }
@@ -70,6 +72,7 @@ func (s *streams) of(gid node.GID) *stream {
 		}
 		st = &stream{numbers: seqSet{limit: seqIntervals}, times: seqSet{limit: timeIntervals}}
 		s.byGID[gid] = st
+		s.heard.add(gid)
 	}
 	s.lastGID, s.last = gid, st
 	return st
@@ -84,4 +87,5 @@ func (s *streams) forgetOldest() {
 		}
 	}
 	delete(s.byGID, oldest)
+	s.heard.remove(oldest)
 }
