@@ -47,10 +47,11 @@ test-files: build-files ## tests that need no ROS 2
 test-ros: build ## tests with ROS 2, end to end included, under the race detector
 	@$(ROS) --test -- go test -tags ros $(RACE) -shuffle=on $(TESTFLAGS) $(PACKAGES)
 
+# Without the one test that measures memory: the sanitizer keeps freed memory for a while.
 test-asan: ## node's tests under the sanitizers for addresses and undefined behaviour (leaks: see test-c)
 	@$(ROS) -- sh -c 'LD_LIBRARY_PATH=$${AMENT_PREFIX_PATH%%:*}/lib:$$LD_LIBRARY_PATH ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1 CGO_CFLAGS="$$CGO_CFLAGS -fsanitize=undefined -fno-sanitize-recover=all" \
-	  CGO_LDFLAGS="$$CGO_LDFLAGS -fsanitize=undefined" go test -tags ros -asan -count=1 $(TESTFLAGS) ./node'
+	  CGO_LDFLAGS="$$CGO_LDFLAGS -fsanitize=undefined" go test -tags ros -asan -count=1 -skip "^TestCyclesLeaveNothingBehind$$" $(TESTFLAGS) ./node'
 
 test-c: build ## the C code without Go under the sanitizers for leaks, addresses and undefined behaviour (part of test-ros)
 	@$(ROS) --test -- go test -tags ros -count=1 -run '^TestCCodeLeaksNothing$$' $(TESTFLAGS) ./test
