@@ -13,11 +13,18 @@ import (
 	"rosbagd/storage/qos"
 )
 
-// readyInterval is how often a node that is to be asked is looked for.
-const readyInterval = 20 * time.Millisecond
+const (
+	// readyInterval is how often the service of a node that is to be asked is looked for.
+	readyInterval = 20 * time.Millisecond
+	// readyLimit is how long it is looked for: who publishes has shown itself already, with its services.
+	readyLimit = time.Second
+)
+
+var errNoInquiries = errors.New("it has no service for that")
 
 // Inquire asks the node of this full name for the definition of a type that it publishes or subscribes with this hash
-// (~/get_type_description, from Jazzy on). It waits for the node's service and for its answer until ctx ends.
+// (~/get_type_description, from Jazzy on). A node that offers the service is waited for until ctx ends, one that does
+// not for a second.
 func (n *Node) Inquire(ctx context.Context, node, typ, hash string) (d storage.Definition, err error) {
 	client, err := n.CreateClient(node+"/get_type_description", definition.InquiryType, qos.Default())
 	if err != nil {
@@ -41,6 +48,8 @@ func (n *Node) Inquire(ctx context.Context, node, typ, hash string) (d storage.D
 func inquire(ctx context.Context, client *Client, request []byte) ([]byte, error) {
 	ticker := time.NewTicker(readyInterval)
 	defer ticker.Stop()
+	limit := time.NewTimer(readyLimit)
+	defer limit.Stop()
 	for {
 		ready, err := client.Ready()
 		if err != nil {
@@ -51,6 +60,8 @@ func inquire(ctx context.Context, client *Client, request []byte) ([]byte, error
 		}
 		select {
 		case <-ticker.C:
+		case <-limit.C:
+			return nil, errNoInquiries
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

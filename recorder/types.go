@@ -15,8 +15,11 @@ import (
 )
 
 const (
-	// inquiryLimit is how long a topic waits for its publishers to tell what its type is made of.
-	inquiryLimit = time.Second
+	// inquiryLimit is how long a topic waits for its publishers to tell what its type is made of. A node on a busy
+	// machine may need that long; one that offers no answers is given up sooner (node.Inquire).
+	inquiryLimit = 3 * time.Second
+	// publisherLimit is how long a topic waits for a publisher that can be asked.
+	publisherLimit = time.Second
 	// nodesPerInquiry bounds how many nodes are asked about one type.
 	nodesPerInquiry = 4
 )
@@ -48,7 +51,7 @@ type foundType struct {
 	matches    bool               // the definition has the announced hash, as far as one can tell
 	said       bool
 
-	until time.Time // when done is set in any case
+	since time.Time // when it was first looked for
 	asked map[string]bool
 
 	mu      sync.Mutex // guards what inquiries leave
@@ -89,7 +92,7 @@ func (t *types) find(typ, hash string, publishers []node.Endpoint) *foundType {
 	key := typeKey{typ, hash}
 	f := t.found[key]
 	if f == nil {
-		f = &foundType{asked: map[string]bool{}, until: time.Now().Add(inquiryLimit)}
+		f = &foundType{asked: map[string]bool{}, since: time.Now()}
 		t.found[key] = f
 		f.lookHere(t.env.Definitions, key)
 		f.done = f.matches || hash == "" || t.env.Inquirer == nil
@@ -97,7 +100,7 @@ func (t *types) find(typ, hash string, publishers []node.Endpoint) *foundType {
 	if !f.done {
 		t.ask(f, key, publishers)
 		f.take(key)
-		f.done = f.done || !time.Now().Before(f.until)
+		f.done = f.done || !time.Now().Before(f.due())
 	}
 	if !f.done {
 		return nil
@@ -133,7 +136,7 @@ func (t *types) ask(f *foundType, key typeKey, publishers []node.Endpoint) {
 		f.mu.Lock()
 		f.open++
 		f.mu.Unlock()
-		ctx, cancel := context.WithDeadline(t.ctx, f.until)
+		ctx, cancel := context.WithDeadline(t.ctx, f.since.Add(inquiryLimit))
 		t.inquiries.Go(func() {
 			defer cancel()
 			told, err := t.env.Inquirer.Inquire(ctx, name, key.typ, key.hash)
@@ -152,6 +155,16 @@ func (t *types) ask(f *foundType, key typeKey, publishers []node.Endpoint) {
 			}
 		})
 	}
+}
+
+// due is when a type is done in any case.
+func (f *foundType) due() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open > 0 {
+		return f.since.Add(inquiryLimit)
+	}
+	return f.since.Add(publisherLimit)
 }
 
 // take uses the first answer that has the hash.
@@ -174,7 +187,7 @@ func (t *types) wait(ctx context.Context) {
 	defer timer.Stop()
 	for _, f := range t.found {
 		if !f.done {
-			timer.Reset(min(inquiryLimit, time.Until(f.until)))
+			timer.Reset(min(inquiryLimit, time.Until(f.due())))
 		}
 	}
 	select {
