@@ -18,6 +18,9 @@ const (
 	readyInterval = 20 * time.Millisecond
 	// readyLimit is how long it is looked for: who publishes has shown itself already, with its services.
 	readyLimit = time.Second
+	// answerLimit is how long an answer is waited for before the question is asked again: the first one of a client that
+	// the other side has not fully seen yet is dropped there.
+	answerLimit = 500 * time.Millisecond
 )
 
 var errNoInquiries = errors.New("it has no service for that")
@@ -56,7 +59,7 @@ func inquire(ctx context.Context, client *Client, request []byte) ([]byte, error
 			return nil, err
 		}
 		if ready {
-			return client.Call(ctx, request)
+			return askUntilAnswered(ctx, client, request)
 		}
 		select {
 		case <-ticker.C:
@@ -64,6 +67,18 @@ func inquire(ctx context.Context, client *Client, request []byte) ([]byte, error
 			return nil, errNoInquiries
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+	}
+}
+
+func askUntilAnswered(ctx context.Context, client *Client, request []byte) ([]byte, error) {
+	for {
+		call, cancel := context.WithTimeout(ctx, answerLimit)
+		response, err := client.Call(call, request)
+		again := call.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil || !again {
+			return response, err
 		}
 	}
 }
