@@ -8,9 +8,6 @@ import (
 	"rosbagd/storage"
 )
 
-// maxTypes bounds the types of one description: a text from a bag or from the network must not grow without end.
-const maxTypes = 4096
-
 // Describe reads what typ (pkg/msg/Name, pkg/srv/T_Event and so on) is made of out of a joined text of the encoding
 // "ros2msg", and the texts of its types. "ros2idl" is not read. Where rosbag2 has kept the text of a whole .srv or
 // .action file for one of its parts, the part is found in it.
@@ -22,13 +19,16 @@ func Describe(typ string, d storage.Definition) (Description, []Source, error) {
 	if d.Encoding != "ros2msg" {
 		return Description{}, nil, fmt.Errorf("describe %s: a definition of encoding %q is not read", typ, d.Encoding)
 	}
+	if len(d.Text) > maxText {
+		return Description{}, nil, fmt.Errorf("describe %s: %w", typ, errLong)
+	}
 	text := parseJoined(root, d.Text)
 	var found []Type
 	var sources []Source
 	seen := map[typeName]bool{root: true}
 	for queue := []typeName{root}; len(queue) > 0; queue = queue[1:] {
 		if len(seen) > maxTypes {
-			return Description{}, nil, fmt.Errorf("describe %s: it has more than %d types", typ, maxTypes)
+			return Description{}, nil, fmt.Errorf("describe %s: %w", typ, errManyTypes)
 		}
 		fields, source, err := text.read(queue[0])
 		if err != nil {
@@ -59,6 +59,7 @@ func Describe(typ string, d storage.Definition) (Description, []Source, error) {
 type joinedText struct {
 	root     typeName
 	rootText string
+	sections []string          // of rootText; several where it is a whole .srv or .action file
 	byShort  map[string]string // texts of the other types by pkg/Name
 }
 
@@ -67,6 +68,7 @@ func parseJoined(root typeName, text string) joinedText {
 	j := joinedText{root: root, byShort: map[string]string{}}
 	parts := strings.Split("\n"+text, "\n"+separator)
 	j.rootText = strings.TrimPrefix(parts[0], "\n")
+	j.sections = sections(j.rootText)
 	for _, part := range parts[1:] {
 		header, body, _ := strings.Cut(part, "\n")
 		_, name, _ := strings.Cut(strings.TrimSpace(header), ": ")
@@ -102,10 +104,9 @@ func (j joinedText) read(t typeName) ([]Field, Source, error) {
 
 func (j joinedText) text(t typeName) (string, bool) {
 	file, index, isSection := section(t)
-	whole := sections(j.rootText)
 	switch {
-	case isSection && len(whole) > index && len(whole) > 1 && strings.HasPrefix(j.root.String(), file.String()+"_"):
-		return whole[index], true // a .srv or .action file stands for its part
+	case isSection && len(j.sections) > index && len(j.sections) > 1 && strings.HasPrefix(j.root.String(), file.String()+"_"):
+		return j.sections[index], true // a .srv or .action file stands for its part
 	case t == j.root:
 		return j.rootText, true
 	}

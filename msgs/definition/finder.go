@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -87,7 +86,7 @@ type part struct {
 	uses   []typeName
 }
 
-// join writes root and everything it uses, depth first, each once.
+// join writes root and everything it uses, depth first, each once, within the bounds of maxTypes and maxText.
 func join(root typeName, get func(typeName) (part, error), rootHeader bool) (string, error) {
 	var b strings.Builder
 	seen := map[typeName]bool{root: true}
@@ -101,11 +100,17 @@ func join(root typeName, get func(typeName) (part, error), rootHeader bool) (str
 			b.WriteString(separator + p.header + "\n")
 		}
 		b.WriteString(p.text)
+		if b.Len() > maxText {
+			return errLong
+		}
 		for _, used := range p.uses {
 			if seen[used] {
 				continue
 			}
 			seen[used] = true
+			if len(seen) > maxTypes {
+				return errManyTypes
+			}
 			b.WriteString("\n")
 			if err := add(used, true); err != nil {
 				return err
@@ -120,7 +125,7 @@ func join(root typeName, get func(typeName) (part, error), rootHeader bool) (str
 }
 
 func (f *Finder) messagePart(t typeName) (part, error) {
-	text, err := f.messageSource(t)
+	text, path, err := f.messageSource(t)
 	if err != nil {
 		return part{}, err
 	}
@@ -136,32 +141,33 @@ func (f *Finder) messagePart(t typeName) (part, error) {
 	}
 	uses, err := messageReferences(t.pkg, text)
 	if err != nil {
-		return part{}, fmt.Errorf("read %s: %w", t, err)
+		return part{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return part{header: "MSG: " + t.short(), text: text, uses: uses}, nil
 }
 
-// messageSource is the .msg text of t alone: from its file, from a section of a .srv or .action, or composed.
-func (f *Finder) messageSource(t typeName) (string, error) {
+// messageSource is the .msg text of t alone, and the file that it is from: the whole of it, or a section of a .srv or
+// .action. A text that is composed is from no file.
+func (f *Finder) messageSource(t typeName) (text, path string, err error) {
 	if fields, ok := composition(t); ok {
-		return messageText(fields), nil
+		return messageText(fields), "", nil
 	}
 	if t.kind == "msg" {
 		return f.read(t, "msg")
 	}
 	file, index, ok := section(t)
 	if !ok {
-		return "", fmt.Errorf("%s is a whole %s, not a message: %w", t, t.kind, ErrNotFound)
+		return "", "", fmt.Errorf("%s is a whole %s, not a message: %w", t, t.kind, ErrNotFound)
 	}
-	text, err := f.read(file, file.kind)
+	text, path, err = f.read(file, file.kind)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	parts := sections(text)
 	if index >= len(parts) {
-		return "", fmt.Errorf("read %s: it has %d sections, %s needs %d", file, len(parts), t, index+1)
+		return "", "", fmt.Errorf("read %s: it has %d sections, %s needs %d", path, len(parts), t, index+1)
 	}
-	return parts[index], nil
+	return parts[index], path, nil
 }
 
 func (f *Finder) idlPart(t typeName) (part, error) {
@@ -170,24 +176,25 @@ func (f *Finder) idlPart(t typeName) (part, error) {
 		text = idlText(t, fields)
 	} else {
 		var err error
-		if text, err = f.read(t, "idl"); err != nil {
+		if text, _, err = f.read(t, "idl"); err != nil {
 			return part{}, err
 		}
 	}
 	return part{header: "IDL: " + t.String(), text: text, uses: idlReferences(text)}, nil
 }
 
-// read gives the content of <pkg>/<kind>/<Name>.<ext> in the first directory that has it.
-func (f *Finder) read(t typeName, ext string) (string, error) {
+// read gives the content of <pkg>/<kind>/<Name>.<ext> in the first directory that has it, and its path.
+func (f *Finder) read(t typeName, ext string) (text, path string, err error) {
 	for _, directory := range f.directories {
-		data, err := os.ReadFile(filepath.Join(directory, t.pkg, t.kind, t.name+"."+ext))
+		path := filepath.Join(directory, t.pkg, t.kind, t.name+"."+ext)
+		text, err := readFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("read definition: %w", err)
+			return "", "", fmt.Errorf("read definition: %w", err)
 		}
-		return string(data), nil
+		return text, path, nil
 	}
-	return "", fmt.Errorf("%s.%s: %w", t, ext, ErrNotFound)
+	return "", "", fmt.Errorf("%s.%s: %w", t, ext, ErrNotFound)
 }

@@ -149,7 +149,7 @@ func TestNotFound(t *testing.T) {
 
 func TestDamagedFile(t *testing.T) {
 	_, err := testFinder().Definition("demo/msg/Broken")
-	require.ErrorContains(t, err, "demo/msg/Broken: read line 1")
+	require.ErrorContains(t, err, "demo/msg/Broken.msg: read line 1")
 	require.NotErrorIs(t, err, ErrNotFound)
 }
 

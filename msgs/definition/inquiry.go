@@ -36,6 +36,9 @@ func DecodeAnswer(data []byte) (Description, []Source, error) {
 }
 
 func decodeAnswer(data []byte) (Description, []Source, error) {
+	if len(data) > maxAnswer {
+		return Description{}, nil, fmt.Errorf("its %d bytes are more than any type needs", len(data))
+	}
 	if len(data) < 4 || data[0] != 0 || data[1] > 1 {
 		return Description{}, nil, errors.New("it is no plain CDR")
 	}

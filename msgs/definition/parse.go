@@ -131,15 +131,16 @@ func idlReferences(text string) []typeName {
 
 // sections cuts the text of a .srv or .action file at its separator lines.
 func sections(text string) []string {
-	parts := []string{""}
+	var parts []string
+	start, at := 0, 0
 	for line := range strings.Lines(text) {
 		if strings.TrimRight(line, " \t\r\n") == "---" {
-			parts = append(parts, "")
-			continue
+			parts = append(parts, text[start:at])
+			start = at + len(line)
 		}
-		parts[len(parts)-1] += line
+		at += len(line)
 	}
-	return parts
+	return append(parts, text[start:])
 }
 
 func sortedOnce(refs []typeName) []typeName {

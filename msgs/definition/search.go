@@ -25,16 +25,15 @@ func NewSearch(prefixes, paths []string) Search {
 }
 
 // Definition gives the first definition of typ that has the hash; else, or for an empty hash, the first one there is.
-// It returns an error that wraps ErrNotFound when there is none.
+// When there is none it returns the error of the last place, which has looked in all those before too: what is wrong
+// with a file that a user gave, or one that wraps ErrNotFound.
 func (s Search) Definition(typ, hash string) (storage.Definition, error) {
 	var first storage.Definition
-	var firstErr error
+	var lastErr error
 	for _, finder := range s {
 		found, err := finder.Definition(typ)
 		if err != nil {
-			if firstErr == nil {
-				firstErr = err
-			}
+			lastErr = err
 			continue
 		}
 		if first.Encoding == "" {
@@ -48,7 +47,7 @@ func (s Search) Definition(typ, hash string) (storage.Definition, error) {
 		}
 	}
 	if first.Encoding == "" {
-		return first, firstErr
+		return first, lastErr
 	}
 	return first, nil
 }

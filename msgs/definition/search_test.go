@@ -39,6 +39,9 @@ func TestSearch(t *testing.T) {
 	}
 	_, err = search.Definition("d/msg/D", "")
 	require.ErrorIs(t, err, ErrNotFound)
+	write("int8\n", packages, "d", "msg", "D.msg")
+	_, err = search.Definition("d/msg/D", "")
+	require.ErrorContains(t, err, filepath.Join(packages, "d", "msg", "D.msg")+": read line 1", "what is wrong with the given one")
 	_, err = NewSearch(nil, nil).Definition("d/msg/D", "RIHS01_0")
 	require.ErrorIs(t, err, ErrNotFound)
 }
