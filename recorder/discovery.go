@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -164,18 +165,20 @@ func (d *discovery) settle(ctx context.Context) error {
 	return nil
 }
 
-// reportMissing tells which topics were asked for by name and are not in the bag: a typo must not cost a whole run in
-// silence.
+// reportMissing tells which topics are not in the bag though they were selected and seen, or asked for by name: a typo
+// must not cost a whole run in silence.
 func (d *discovery) reportMissing() {
+	missing := func(name string) bool { return d.watched[name] == nil && !d.refused[name] }
+	for _, name := range slices.Sorted(maps.Keys(d.asking)) {
+		if missing(name) {
+			d.log.Warn("publishers or the recording ended while the type of a topic was asked for, it is not in the bag", zap.String("topic", name))
+		}
+	}
 	if d.opts.Filter.AllTopics {
 		return
 	}
 	for _, name := range d.opts.Filter.Topics {
-		switch {
-		case d.watched[name] != nil || d.refused[name]:
-		case d.asking[name]:
-			d.log.Warn("the end came while the type of a topic was asked for, it is not in the bag", zap.String("topic", name))
-		default:
+		if missing(name) && !d.asking[name] {
 			d.log.Warn("topic was never seen, it is not in the bag", zap.String("topic", name))
 		}
 	}

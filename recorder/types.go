@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,8 +53,8 @@ type foundType struct {
 	matches    bool               // the definition has the announced hash, as far as one can tell
 	said       bool
 
-	since time.Time // when it was first looked for
-	asked map[string]bool
+	since time.Time         // when it was first looked for
+	asked map[string]string // by node: what became of the question, but for the answer that was taken
 
 	mu      sync.Mutex // guards what inquiries leave
 	open    int        // inquiries under way
@@ -62,6 +64,7 @@ type foundType struct {
 type answer struct {
 	node       string
 	definition storage.Definition
+	err        error
 }
 
 func newTypes(env Environment) *types {
@@ -92,14 +95,14 @@ func (t *types) find(typ, hash string, publishers []node.Endpoint) *foundType {
 	key := typeKey{typ, hash}
 	f := t.found[key]
 	if f == nil {
-		f = &foundType{asked: map[string]bool{}, since: time.Now()}
+		f = &foundType{asked: map[string]string{}, since: time.Now()}
 		t.found[key] = f
 		f.lookHere(t.env.Definitions, key)
 		f.done = f.matches || hash == "" || t.env.Inquirer == nil
 	}
 	if !f.done {
-		t.ask(f, key, publishers)
-		f.take(key)
+		all := t.ask(f, key, publishers)
+		f.take(key, all)
 		f.done = f.done || !time.Now().Before(f.due())
 	}
 	if !f.done {
@@ -125,14 +128,19 @@ func hasHash(d storage.Definition, key typeKey) bool {
 	return err != nil || key.hash == "" || described.Hash() == key.hash
 }
 
-// ask sends an inquiry to each publishing node that is not asked yet.
-func (t *types) ask(f *foundType, key typeKey, publishers []node.Endpoint) {
+// ask sends an inquiry to each publishing node that is not asked yet, and says whether all that can be asked are.
+func (t *types) ask(f *foundType, key typeKey, publishers []node.Endpoint) (all bool) {
+	all = true
 	for _, p := range publishers {
 		name := p.FullNodeName()
-		if name == "" || p.TypeHash != key.hash || f.asked[name] || len(f.asked) == nodesPerInquiry {
+		if _, asked := f.asked[name]; asked || p.TypeHash != key.hash || len(f.asked) == nodesPerInquiry {
 			continue
 		}
-		f.asked[name] = true
+		if name == "" { // the graph will tell
+			all = false
+			continue
+		}
+		f.asked[name] = fmt.Sprintf("%s has not answered within %v", name, inquiryLimit)
 		f.mu.Lock()
 		f.open++
 		f.mu.Unlock()
@@ -142,19 +150,15 @@ func (t *types) ask(f *foundType, key typeKey, publishers []node.Endpoint) {
 			told, err := t.env.Inquirer.Inquire(ctx, name, key.typ, key.hash)
 			f.mu.Lock()
 			f.open--
-			if err == nil {
-				f.answers = append(f.answers, answer{name, told})
-			}
+			f.answers = append(f.answers, answer{name, told, err})
 			f.mu.Unlock()
-			if err != nil {
-				t.log.Debug("node does not describe a type", zap.String("node", name), zap.String("type", key.typ), zap.Error(err))
-			}
 			select {
 			case t.answered <- struct{}{}:
 			default:
 			}
 		})
 	}
+	return all && len(f.asked) > 0
 }
 
 // due is when a type is done in any case.
@@ -167,18 +171,25 @@ func (f *foundType) due() time.Time {
 	return f.since.Add(publisherLimit)
 }
 
-// take uses the first answer that has the hash.
-func (f *foundType) take(key typeKey) {
+// take uses the first answer that has the hash. When all have answered there is nothing to wait for: what is published
+// meanwhile would be missed.
+func (f *foundType) take(key typeKey, all bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, a := range f.answers {
-		if hasHash(a.definition, key) {
+		switch {
+		case errors.Is(a.err, context.DeadlineExceeded):
+		case a.err != nil:
+			f.asked[a.node] = a.err.Error()
+		case hasHash(a.definition, key):
 			f.done, f.matches, f.definition, f.err, f.from = true, true, a.definition, nil, a.node
 			return
+		default:
+			f.asked[a.node] = a.node + " tells a definition with another hash"
 		}
 	}
 	f.answers = nil
-	f.done = f.open == 0 && len(f.asked) == nodesPerInquiry
+	f.done = f.open == 0 && (all || len(f.asked) == nodesPerInquiry)
 }
 
 // wait waits until an inquiry has ended, or all must have.
@@ -214,6 +225,9 @@ func (t *types) say(name, typ, hash string, f *foundType) {
 	}
 	f.said = true
 	fields := []zap.Field{zap.String("type", typ), zap.String("topic", name)}
+	if !f.matches && len(f.asked) > 0 {
+		fields = append(fields, zap.Strings("asked", slices.Sorted(maps.Values(f.asked))))
+	}
 	switch {
 	case f.err != nil:
 		t.log.Warn("definition of a type was not found, it is recorded without; --msg-path can bring it", append(fields, zap.Error(f.err))...)

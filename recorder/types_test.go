@@ -172,6 +172,18 @@ func TestAnswersOfSeveralNodes(t *testing.T) {
 	}
 }
 
+// TestNodeThatDoesNotKnow costs nothing of what it publishes: when all have answered there is nothing to wait for.
+func TestNodeThatDoesNotKnow(t *testing.T) {
+	nodes := &fakeNodes{answers: map[string]storage.Definition{"/far/b": {}}, after: inquiryLimit / 4}
+	amongNodes(t, Options{Filter: Filter{AllTopics: true}}, nodes, func(h *harness) {
+		h.graph.set("/b", casperType, ghost(t, 2, "b"))
+		h.record()
+		pass(inquiryLimit / 2)
+		require.Len(t, h.sub.ids("/b"), 1)
+		require.Equal(t, 1, h.logged("definition of a type was not found"))
+	})
+}
+
 // TestDefinitionOfAnotherVersion has a type here that is not the one that is published.
 func TestDefinitionOfAnotherVersion(t *testing.T) {
 	newer := volatilePublisher(1)
@@ -192,14 +204,18 @@ func TestDefinitionOfAnotherVersion(t *testing.T) {
 
 // TestEndWhileNodesAreAsked says the truth about a topic that did not make it.
 func TestEndWhileNodesAreAsked(t *testing.T) {
-	amongNodes(t, Options{Filter: Filter{Topics: []string{"/b"}}}, &fakeNodes{}, func(h *harness) {
-		h.record()
-		h.graph.set("/b", casperType, ghost(t, 2, "b"))
-		synctest.Wait()
-		require.NoError(t, h.Stop())
-		require.Equal(t, 1, h.logged("while the type of a topic was asked for"))
-		require.Zero(t, h.logged("was never seen"))
-	})
+	for name, filter := range map[string]Filter{"by name": {Topics: []string{"/b"}}, "all": {AllTopics: true}} {
+		t.Run(name, func(t *testing.T) {
+			amongNodes(t, Options{Filter: filter}, &fakeNodes{}, func(h *harness) {
+				h.record()
+				h.graph.set("/b", casperType, ghost(t, 2, "b"))
+				synctest.Wait()
+				require.NoError(t, h.Stop())
+				require.Equal(t, 1, h.logged("while the type of a topic was asked for"))
+				require.Zero(t, h.logged("was never seen"))
+			})
+		})
+	}
 }
 
 // TestManyPublishersAreNotAllAsked bounds the questions about one type.
