@@ -4,12 +4,16 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"rosbagd/msgs/definition"
 	"rosbagd/node/param"
+	"rosbagd/storage"
 )
 
 // TestNodesDescribeTheirTypes asks a node of ours for the definition of a type that only it knows.
@@ -50,6 +54,55 @@ func TestNodesDescribeTheirTypes(t *testing.T) {
 	_, _, err = ask("RIHS01_0000000000000000000000000000000000000000000000000000000000000000")
 	require.ErrorContains(t, err, "the node says")
 	require.NoError(t, publisher.Close())
+}
+
+// TestManyQuestions to one node at a time are all answered, also the one about a type of which the node has only the name.
+func TestManyQuestions(t *testing.T) {
+	ctx := deadline(t)
+	knowing, asking := openNode(t, "knowing"), openNode(t, "asking")
+	if knowing.describer == nil {
+		require.Equal(t, "", wantHash("x"), "only Humble lacks the service")
+		return
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- knowing.Run(running) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-ended)
+	}()
+	const count = 100
+	var questions errgroup.Group
+	for i := range count {
+		name := fmt.Sprint("nowhere/msg/T", i)
+		d := storage.Definition{Encoding: "ros2msg", Text: fmt.Sprintf("int8 f%d\n", i)}
+		described, _, err := definition.Describe(name, d)
+		require.NoError(t, err)
+		require.NoError(t, knowing.Describe(Type{Name: name, Hash: described.Hash(), Definition: d}))
+		_, err = knowing.CreatePublisher(fmt.Sprint("/many/t", i), name, reliable(1))
+		require.NoError(t, err)
+		questions.Go(func() error {
+			told, err := asking.Inquire(ctx, "/knowing", name, described.Hash())
+			if err == nil && told != d {
+				err = fmt.Errorf("%s: %q", name, told.Text)
+			}
+			return err
+		})
+	}
+	require.NoError(t, questions.Wait())
+	require.Empty(t, asking.inquirers.open)
+
+	bare := Type{Name: "nowhere/msg/Bare", Hash: wantHash("RIHS01_" + strings.Repeat("ab", 32))}
+	require.NoError(t, knowing.Describe(bare))
+	_, err := knowing.CreatePublisher("/bare", bare.Name, reliable(1))
+	require.NoError(t, err)
+	_, err = asking.Inquire(ctx, "/knowing", bare.Name, bare.Hash)
+	require.ErrorContains(t, err, "it does not know what the type is made of")
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = asking.Inquire(gone, "/nobody", bare.Name, bare.Hash)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, asking.inquirers.open)
 }
 
 // TestNodesNeedNotDescribe leaves the service out where the parameter says so.

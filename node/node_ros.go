@@ -76,6 +76,7 @@ type Node struct {
 	lastID        SubscriptionID
 	publishers    map[*Publisher]struct{}
 	clients       map[*Client]struct{}
+	inquirers     inquirers
 }
 
 // Open makes a context and a node in it. The node is visible in the graph at once; its services answer once Run runs.
