@@ -90,7 +90,7 @@ func Open(opts Options) (*Node, error) {
 	if err := usePrefix(); err != nil {
 		return nil, err
 	}
-	if err := checkLogDirectory(); err != nil {
+	if err := checkLogDirectory(opts.ROSArgs); err != nil {
 		return nil, err
 	}
 	args, _, err := rclgo.ParseArgs(append([]string{"--ros-args"}, opts.ROSArgs...))
@@ -192,16 +192,6 @@ func EndLogging() error {
 		return e.err("close node")
 	}
 	return nil
-}
-
-// checkLogDirectory says in one sentence what rcl says in ten lines: it has nowhere to put log files.
-func checkLogDirectory() error {
-	for _, name := range []string{"ROS_LOG_DIR", "ROS_HOME", "HOME"} {
-		if os.Getenv(name) != "" {
-			return nil
-		}
-	}
-	return errors.New("set up logging: there is no directory for log files, set ROS_LOG_DIR, ROS_HOME or HOME")
 }
 
 // Name is the fully qualified name of the node, after remapping.

@@ -42,6 +42,19 @@ func openToAll(t *testing.T) *world {
 	return w
 }
 
+// TestLogDirectoryOfAnotherUser is the one that a `sudo` has left: one line instead of a crash.
+func TestLogDirectoryOfAnotherUser(t *testing.T) {
+	requireOtherUser(t)
+	w := openToAll(t)
+	require.NoError(t, os.Chmod(w.path("ros-log"), 0o755))
+	command, arguments := asNobody(program(), "record", "-a", "-o", w.path("bag"))
+	p := w.launch(t, noInput, command, arguments...)
+	p.requireExit(t, 1, startDeadline)
+	requireNoCrash(t, p)
+	require.Contains(t, p.text(stderr), "write to "+w.path("ros-log")+": permission denied; set ROS_LOG_DIR")
+	require.NoDirExists(t, w.path("bag"))
+}
+
 // silenceDeadline is for the recorder to notice that nothing comes.
 const silenceDeadline = 30 * time.Second
 
