@@ -119,6 +119,22 @@ static int wait_event(const rbd_plane_t * plane, int64_t timeout, bool * signall
   return 0;
 }
 
+// Waits for a whole interval. What is signalled meanwhile gathers too, but for a wake-up and a history that fills too fast.
+static int wait_interval(const rbd_plane_t * plane, char * error)
+{
+  int64_t end = now(CLOCK_MONOTONIC) + plane->interval;
+  for (;;) {
+    int64_t left = end - now(CLOCK_MONOTONIC);
+    if (left <= 0 || atomic_load(&plane->wake) || atomic_load(&plane->urgent)) {
+      return 0;
+    }
+    bool signalled;
+    if (wait_event(plane, left, &signalled, error) != 0) {
+      return 1;
+    }
+  }
+}
+
 // Waits until there may be something to take. Tells when the first of it may have arrived, by the steady clock.
 static int wait_and_gather(rbd_plane_t * plane, int64_t * since, char * error)
 {
@@ -126,15 +142,17 @@ static int wait_and_gather(rbd_plane_t * plane, int64_t * since, char * error)
   bool on_wake = atomic_load(&plane->take_on_wake);
   bool signalled;
   *since = now(CLOCK_MONOTONIC);
-  if (wait_event(plane, polled ? (on_wake ? POLL_NS : plane->interval) : -1, &signalled, error) != 0) {
+  if (polled && !on_wake) {
+    return wait_interval(plane, error);
+  }
+  if (wait_event(plane, polled ? POLL_NS : -1, &signalled, error) != 0) {
     return 1;
   }
-  if (polled || on_wake || atomic_load(&plane->wake)) {
+  if (on_wake) {
     return 0;
   }
   *since = now(CLOCK_MONOTONIC);
-  // While messages gather nothing signals but a wake-up, and a history that fills too fast.
-  return wait_event(plane, plane->interval, &signalled, error);
+  return wait_interval(plane, error);
 }
 
 // Takes from every subscription that is ready. Returns nonzero when one could not be read.
@@ -144,8 +162,10 @@ static int take_ready(rbd_plane_t * plane, rbd_taking_t * taking, char * error)
   pthread_mutex_lock(&plane->mutex);
   for (size_t i = plane->count; i-- > 0;) {
     rbd_subscription_t * subscription = plane->subscriptions[i];
-    if (atomic_exchange(&subscription->ready, false) || subscription->polled) {
+    if (atomic_exchange(&subscription->ready, false) || subscription->polled || subscription->hot) {
+      size_t before = taking->count;
       failed |= rbd_take_all(plane, subscription, taking, error);
+      rbd_follow_rate(subscription, taking->count - before);
     }
     // After the messages: a gap in their numbers is never known before the loss that explains it.
     if (subscription->counts_losses && atomic_exchange(&subscription->loss_ready, false)) {

@@ -21,6 +21,8 @@ struct rbd_subscription {
   uint32_t id;
   size_t depth;
   bool polled;        // the middleware calls nobody for a new message: look at each interval
+  bool hot;           // messages come so often that looking at each interval costs less than being called for each
+  int busy;           // how sure it is that they do, from 0 to a limit
   bool counts_losses; // lost is valid
   rcl_event_t lost;   // owned
   // Set by the middleware's threads, cleared before taking.
@@ -68,6 +70,8 @@ void rbd_signal(rbd_plane_t * plane);
 
 // Takes what the subscription has until it is empty, or the batch is full (then plane->more is set). Needs the mutex.
 int rbd_take_all(rbd_plane_t * plane, rbd_subscription_t * subscription, rbd_taking_t * taking, char * error);
+// Chooses between being called for new messages and looking for them, by how many the last taking had. Needs the mutex.
+void rbd_follow_rate(rbd_subscription_t * subscription, size_t taken);
 // Moves what the subscription has lost in transport since the last call to *list. Needs the mutex.
 int rbd_take_losses(
   rbd_subscription_t * subscription, rbd_loss_t ** list, size_t * count, size_t * capacity, char * error);

@@ -12,6 +12,12 @@
 
 // A history that is filled to this part before its time makes the plane take at once.
 #define URGENT_PART 4
+// A subscription that gives several messages in each of BUSY_LIMIT takings, or BURST in one, is looked at instead of being
+// called for: rmw_fastrtps counts what waits, again for each new message, before it calls. An empty one loses
+// BUSY_LOSS of that, and is called for again when nothing is left.
+#define BUSY_LIMIT 32
+#define BUSY_LOSS 4
+#define BURST 64
 
 // Runs on a thread of the middleware, which may hold locks of its own: nothing but flags and an eventfd here.
 static void on_new_message(const void * user_data, size_t count)
@@ -86,6 +92,45 @@ static int watch_messages(rbd_subscription_t * subscription, char * error)
     return 1;
   }
   return 0;
+}
+
+static void rate(rbd_subscription_t * subscription, size_t taken)
+{
+  int busy = subscription->busy;
+  if (taken == 0) {
+    busy = busy > BUSY_LOSS ? busy - BUSY_LOSS : 0;
+  } else if (taken >= BURST) {
+    busy = BUSY_LIMIT;
+  } else if (taken > 1 && busy < BUSY_LIMIT) {
+    busy++;
+  }
+  subscription->busy = busy;
+}
+
+void rbd_follow_rate(rbd_subscription_t * subscription, size_t taken)
+{
+  rbd_plane_t * plane = subscription->plane;
+  if (subscription->polled) {
+    return;
+  }
+  rate(subscription, taken);
+  if (!subscription->hot && subscription->busy == BUSY_LIMIT) {
+    if (rcl_subscription_set_on_new_message_callback(&subscription->handle, NULL, NULL) != RCL_RET_OK) {
+      rcl_reset_error();
+      return;
+    }
+    subscription->hot = true;
+    atomic_fetch_add(&plane->polled, 1);
+  } else if (subscription->hot && subscription->busy == 0) {
+    if (
+      rcl_subscription_set_on_new_message_callback(&subscription->handle, on_new_message, subscription) != RCL_RET_OK) {
+      rcl_reset_error();
+      return;
+    }
+    subscription->hot = false;
+    atomic_fetch_sub(&plane->polled, 1);
+    on_new_message(subscription, 0); // what came since the taking
+  }
 }
 
 static int enter(rbd_plane_t * plane, rbd_subscription_t * subscription)
@@ -182,7 +227,7 @@ int rbd_unsubscribe(rbd_plane_t * plane, rbd_subscription_t * subscription, char
   unwatch(subscription);
   pthread_mutex_lock(&plane->mutex);
   leave(plane, subscription);
-  if (subscription->polled) {
+  if (subscription->polled || subscription->hot) {
     atomic_fetch_sub(&plane->polled, 1);
   }
   if (subscription->counts_losses) {

@@ -156,6 +156,42 @@ func TestAddAndRemoveWhileTaking(t *testing.T) {
 	taking.Wait()
 }
 
+// After a burst the middleware is not asked to call for each message, after some quiet it is again: nothing may fall
+// between the two, and nobody may wait for a call that does not come.
+func TestBurstsAndSingleMessages(t *testing.T) {
+	const burst, quiet = 300, 20
+	ctx := deadline(t)
+	sender, receiver := openNode(t, "sender"), openNode(t, "receiver")
+	_, err := receiver.Subscribe("/bursts", "std_msgs/msg/String", reliable(1000))
+	require.NoError(t, err)
+	publisher, err := sender.CreatePublisher("/bursts", "std_msgs/msg/String", reliable(1000))
+	require.NoError(t, err)
+	waitMatched(ctx, t, publisher, 1)
+	sent := 0
+	exchange := func(count int) {
+		for i := range count {
+			require.NoError(t, publisher.Publish(stringMessage(fmt.Sprint(sent+i))))
+		}
+		for _, m := range takeN(ctx, t, receiver, count) {
+			require.Equal(t, fmt.Sprint(sent), m.text)
+			sent++
+		}
+	}
+	for range 4 {
+		exchange(burst)
+		exchange(1)
+		for range quiet {
+			receiver.Flush()
+			batch, err := receiver.Take(ctx)
+			require.NoError(t, err)
+			require.Nil(t, batch)
+		}
+		for range 3 {
+			exchange(1)
+		}
+	}
+}
+
 func TestTakeEndsWithItsContext(t *testing.T) {
 	n := openNode(t, "idle")
 	ctx, cancel := context.WithCancel(context.Background())
