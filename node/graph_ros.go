@@ -76,7 +76,7 @@ func (n *Node) endpoints(
 }
 
 // Changed waits until the graph changes and says whether it did, for timeout at most. It returns ctx's error when ctx
-// ends first. One goroutine at a time.
+// ends first. One goroutine at a time waits, others wait for it.
 func (n *Node) Changed(ctx context.Context, timeout time.Duration) (bool, error) {
 	n.mu.RLock()
 	wait, closed := n.graph, n.closed
@@ -84,6 +84,8 @@ func (n *Node) Changed(ctx context.Context, timeout time.Duration) (bool, error)
 	if closed {
 		return false, ErrClosed
 	}
+	n.watching.Lock() // a wait set is no place for two
+	defer n.watching.Unlock()
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}

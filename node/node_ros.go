@@ -62,6 +62,8 @@ type Node struct {
 
 	flushes atomic.Uint64 // calls of Flush
 
+	watching sync.Mutex // held by the goroutine that waits for the graph
+
 	// What follows belongs to the goroutine of Take.
 	flushed  uint64 // calls of Flush that were answered
 	arrivals arrivals
