@@ -39,8 +39,9 @@ type discovery struct {
 	rec   *recording
 	types *types
 
-	searching atomic.Bool // new topics are looked for
-	started   atomic.Bool // searching was switched on since the last look
+	searching atomic.Bool                        // new topics are looked for
+	started   atomic.Bool                        // searching was switched on since the last look
+	nudge     atomic.Pointer[context.CancelFunc] // ends the wait of run
 
 	watched     map[string]*watched
 	warned      map[string]bool // topics with a complaint that was logged
@@ -108,6 +109,9 @@ func (d *discovery) start() bool {
 		return false
 	}
 	d.started.Store(true)
+	if nudge := d.nudge.Load(); nudge != nil {
+		(*nudge)()
+	}
 	return true
 }
 
@@ -121,7 +125,7 @@ func (d *discovery) run(ctx context.Context) {
 	}
 	looked := time.Now()
 	for {
-		changed, err := d.env.Graph.Changed(ctx, d.opts.PollingInterval)
+		changed, err := d.wait(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -149,6 +153,25 @@ func (d *discovery) run(ctx context.Context) {
 		}
 		d.fitDepths(now)
 	}
+}
+
+// wait waits for a change of the graph; when there is something to do again not longer than the polling interval.
+func (d *discovery) wait(ctx context.Context) (changed bool, err error) {
+	wait, nudge := context.WithCancel(ctx)
+	defer nudge()
+	d.nudge.Store(&nudge)
+	if d.started.Load() {
+		return false, nil
+	}
+	limit := d.opts.PollingInterval
+	if !d.unfinished && !d.offersStale {
+		limit = max(limit, relookInterval)
+	}
+	changed, err = d.env.Graph.Changed(wait, limit)
+	if wait.Err() != nil {
+		return changed, nil
+	}
+	return changed, err
 }
 
 // settle waits until the graph has been quiet for a while.
