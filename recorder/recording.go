@@ -373,7 +373,11 @@ func (r *recording) stop() {
 	r.endWatch()
 	<-r.watchDone
 	r.search.types.end()
-	r.search.reportMissing()
+	if r.sim.started() {
+		r.search.reportMissing()
+	} else {
+		r.log.Warn("nothing was recorded: no time of a simulation came on " + clockTopic + ", for which use_sim_time waits")
+	}
 	if err := r.table.unsubscribeAll(); err != nil {
 		r.log.Warn("subscriptions did not end", zap.Error(err))
 	}

@@ -43,6 +43,20 @@ func clockMessage(id node.SubscriptionID, receivedMillis int64, seconds uint32) 
 	}
 }
 
+// Without a /clock nothing is looked for, so that nothing can be said of topics.
+func TestNoSimTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, Options{Filter: Filter{Topics: []string{"/a"}}, UseSimTime: true})
+		h.graph.set("/a", stringType, volatilePublisher(1))
+		h.run()
+		require.NoError(t, h.Record("bag"))
+		pass(time.Minute)
+		require.NoError(t, h.shutdown())
+		require.Equal(t, 1, h.logged("nothing was recorded: no time of a simulation came on /clock"))
+		require.Zero(t, h.logged("was never seen"))
+	})
+}
+
 // The time of /clock is recorded, message by message; nothing is subscribed before there is one.
 func TestSimTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
