@@ -8,7 +8,8 @@ if [ -z "${1:-}" ]; then
   echo "make install: say where, as in: make install PREFIX=/opt/rosbagd" >&2
   exit 2
 fi
-prefix=$(realpath -ms "$1")
+prefix=$(realpath -ms -- "$1")
+prefix=${prefix%/} # nothing is left of /
 target=${DESTDIR:-}$prefix
 
 # A ROS 2 without rosbag2 has got rosbag2_interfaces from us, and the installed program needs it too. With wheels it is
@@ -26,7 +27,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-if ! CMAKE_PREFIX_PATH=${AMENT_PREFIX_PATH//:/;} cmake -S . -B "$work" -DCMAKE_INSTALL_PREFIX="$prefix" \
+if ! CMAKE_PREFIX_PATH=${AMENT_PREFIX_PATH//:/;} cmake -S . -B "$work" -DCMAKE_INSTALL_PREFIX="${prefix:-/}" \
   -DPython3_EXECUTABLE="$(command -v "$PYTHON")" -DINTERFACES="$interfaces" -DPREFIX_SETUP="$setup" >"$work/log" 2>&1 ||
   ! cmake --install "$work" >>"$work/log" 2>&1; then
   cat "$work/log" >&2
@@ -35,9 +36,10 @@ if ! CMAKE_PREFIX_PATH=${AMENT_PREFIX_PATH//:/;} cmake -S . -B "$work" -DCMAKE_I
 fi
 {
   while IFS= read -r file || [ -n "$file" ]; do
-    printf '%s\n' "${file#"$prefix"/}"
+    file=${file#"$prefix"}
+    printf '%s\n' "${file#"${file%%[!/]*}"}" # without the slashes that it begins with
   done <"$work/install_manifest.txt"
   echo share/rosbagd/installed.txt
 } | sort -u >"$work/installed.txt"
 install -m 644 "$work/installed.txt" "$target/share/rosbagd/installed.txt"
-echo "installed to $target; to use it: source '$prefix/local_setup.bash'"
+echo "installed to ${target:-/}; to use it: source '$prefix/local_setup.bash'"

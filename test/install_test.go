@@ -60,14 +60,30 @@ func TestInstalledPrefix(t *testing.T) {
 
 func TestInstallIntoAStage(t *testing.T) {
 	w := newWorld(t)
-	prefix := w.path("opt", "rosbagd")
-	w.install(t, "install.sh", prefix, "DESTDIR="+w.path("stage"))
-	require.NoDirExists(t, prefix)
-	stage := filepath.Join(w.path("stage"), prefix)
-	require.FileExists(t, filepath.Join(stage, "lib", "rosbagd", "recorder"))
-	require.FileExists(t, filepath.Join(stage, "local_setup.bash"))
-	w.install(t, "uninstall.sh", prefix, "DESTDIR="+w.path("stage"))
-	require.NoDirExists(t, stage)
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	relative, err := filepath.Rel(root, w.path("opt", "relative"))
+	require.NoError(t, err)
+	for i, prefix := range []string{w.path("opt", "rosbagd"), relative, "/"} {
+		destination := w.path(fmt.Sprint("stage", i))
+		absolute := prefix
+		if prefix == relative {
+			absolute = w.path("opt", "relative")
+		}
+		w.install(t, "install.sh", prefix, "DESTDIR="+destination)
+		require.NoDirExists(t, w.path("opt"))
+		stage := filepath.Join(destination, absolute)
+		require.FileExists(t, filepath.Join(stage, "lib", "rosbagd", "recorder"))
+		require.FileExists(t, filepath.Join(stage, "local_setup.bash"))
+		list, err := os.ReadFile(filepath.Join(stage, "share", "rosbagd", "installed.txt"))
+		require.NoError(t, err)
+		require.NotRegexp(t, "(?m)^/", string(list), "the list is of the prefix, wherever that is")
+		w.install(t, "uninstall.sh", prefix, "DESTDIR="+destination)
+		require.NoDirExists(t, stage)
+	}
+	w.install(t, "install.sh", relative)
+	w.install(t, "uninstall.sh", relative)
+	require.NoDirExists(t, w.path("opt", "relative"))
 }
 
 // useInstalled finds the package the way ros2 run and ros2 launch do, and records and plays with what it finds.
