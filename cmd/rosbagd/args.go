@@ -40,7 +40,7 @@ func splitROSArgs(args []string) (rest, rosArgs []string) {
 
 // listFlags take all words up to the next flag, as `ros2 bag` (argparse) has it.
 func listFlags() []string {
-	return []string{"--topics", "--services", "--exclude-topics", "--remap", "-m", "--custom-data"}
+	return []string{"--topics", "--services", "--exclude-topics", "--clock-topics", "--remap", "-m", "--custom-data"}
 }
 
 // expandArgs rewrites the forms of argparse that pflag does not know: lists of words after one flag, and the number

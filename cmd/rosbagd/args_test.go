@@ -25,13 +25,14 @@ func TestSplitROSArgs(t *testing.T) {
 
 func TestExpandArgs(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want []string }{
-		"list":               {[]string{"record", "--topics", "/a", "/b", "-o", "x"}, []string{"record", "--topics", "/a", "--topics", "/b", "-o", "x"}},
-		"list at the end":    {[]string{"play", "x", "-m", "a:=b", "c:=d"}, []string{"play", "x", "-m", "a:=b", "-m", "c:=d"}},
-		"list without words": {[]string{"record", "--topics", "-o", "x"}, []string{"record", "--topics", "-o", "x"}},
-		"clock with value":   {[]string{"play", "x", "--clock", "100"}, []string{"play", "x", "--clock=100"}},
-		"clock without":      {[]string{"play", "--clock", "x"}, []string{"play", "--clock", "x"}},
-		"clock last":         {[]string{"play", "x", "--clock"}, []string{"play", "x", "--clock"}},
-		"after the dashes":   {[]string{"record", "--", "--topics", "/a", "/b"}, []string{"record", "--", "--topics", "/a", "/b"}},
+		"list":                {[]string{"record", "--topics", "/a", "/b", "-o", "x"}, []string{"record", "--topics", "/a", "--topics", "/b", "-o", "x"}},
+		"list at the end":     {[]string{"play", "x", "-m", "a:=b", "c:=d"}, []string{"play", "x", "-m", "a:=b", "-m", "c:=d"}},
+		"list without words":  {[]string{"record", "--topics", "-o", "x"}, []string{"record", "--topics", "-o", "x"}},
+		"topics of the clock": {[]string{"play", "x", "--clock-topics", "/a", "/b"}, []string{"play", "x", "--clock-topics", "/a", "--clock-topics", "/b"}},
+		"clock with value":    {[]string{"play", "x", "--clock", "100"}, []string{"play", "x", "--clock=100"}},
+		"clock without":       {[]string{"play", "--clock", "x"}, []string{"play", "--clock", "x"}},
+		"clock last":          {[]string{"play", "x", "--clock"}, []string{"play", "x", "--clock"}},
+		"after the dashes":    {[]string{"record", "--", "--topics", "/a", "/b"}, []string{"record", "--", "--topics", "/a", "/b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.want, expandArgs(tc.in))
