@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,6 @@ It speaks the services, topics, flags and files of rosbag2 (ros2 bag).`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("rosbagd {{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
@@ -70,11 +70,41 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 
 // flagError tells flags of rosbag2 that are still missing from typing errors.
 func flagError(cmd *cobra.Command, err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: ")
-	if unknown && slices.Contains(missingFlags(), name) {
-		return usagef("%s: %s is a flag of rosbag2 that this version does not have yet", cmd.CommandPath(), name)
+	if missing := missingFlag(cmd.Name(), err.Error()); missing != "" {
+		return usagef("%s: %s is a flag of rosbag2 that this version does not have yet", cmd.CommandPath(), missing)
 	}
-	return usagef("%s: %w (see '%s --help')", cmd.CommandPath(), err, cmd.CommandPath())
+	// The value is quoted before it already, and which function of Go could not read it is nobody's business.
+	text := regexp.MustCompile(`strconv\.\w+: parsing ".*": `).ReplaceAllString(err.Error(), "")
+	return usagef("%s: %s (see '%s --help')", cmd.CommandPath(), text, cmd.CommandPath())
+}
+
+// missingFlag finds the flag of rosbag2 that pflag complains of; empty when it is none. A short one is told with its
+// long name.
+func missingFlag(verb, complaint string) string {
+	if name, unknown := strings.CutPrefix(complaint, "unknown flag: "); unknown && slices.Contains(missingFlags(), name) {
+		return name
+	}
+	var letter rune
+	if _, err := fmt.Sscanf(complaint, "unknown shorthand flag: '%c'", &letter); err != nil {
+		return ""
+	}
+	short := "-" + string(letter)
+	if name := missingShortFlags()[strings.TrimSuffix(verb, "er")+" "+short]; name != "" {
+		return short + " (" + name + ")"
+	}
+	return ""
+}
+
+// missingShortFlags are the short ones of missingFlags, by verb.
+func missingShortFlags() map[string]string {
+	return map[string]string{
+		"play -i":   "--input",
+		"record -b": "--max-bag-size",
+		"record -d": "--max-bag-duration",
+		"record -e": "--regex",
+		"record -f": "--serialization-format",
+		"record -x": "--exclude",
+	}
 }
 
 // missingFlags are those of the newest rosbag2 for record, play and info that have no meaning here yet.

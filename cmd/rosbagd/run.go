@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // The exit codes of docs/exit-codes.md.
@@ -33,7 +35,14 @@ var errDataLost = errors.New("messages were lost in the recorder")
 func run(args []string, stdout, stderr io.Writer) int {
 	args, rosArgs := splitROSArgs(args)
 	root := newRootCommand(rosArgs)
-	root.SetArgs(expandArgs(args))
+	args = expandArgs(args)
+	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd == root && !strings.HasPrefix(args[0], "-") { // the flags of a verb that is not there
+			return unknownVerb(root, args[:1])
+		}
+		return flagError(cmd, err)
+	})
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(context.Background())
