@@ -63,6 +63,7 @@ func TestBadInput(t *testing.T) {
 		{"negative cache", []string{"record", "-o", "new", "--max-cache-size", "-1", "/chatter"}, exitUsage, "--max-cache-size"},
 		{"unknown ROS argument of record", []string{"record", "-o", "new", "/chatter", "--ros-args", "--frobnicate"}, exitUsage, "--frobnicate"},
 		{"path of messages that is not there", []string{"record", "-o", "new", "--msg-path", "nowhere", "/chatter"}, exitUsage, "nowhere"},
+		{"path of messages without packages", []string{"record", "-o", "new", "--msg-path", bag, "/chatter"}, exitUsage, "no package"},
 		{"path of messages that is a file", []string{"play", bag, "--msg-path", "malformed.yaml"}, exitUsage, "malformed.yaml"},
 		{"unknown flag of record", []string{"record", "-o", "new", "--frobnicate", "/chatter"}, exitUsage, "--frobnicate"},
 		{"rate 0", []string{"play", bag, "-r", "0"}, exitUsage, "rate"},

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 )
@@ -19,7 +21,22 @@ func checkMsgPath(paths []string) error {
 			return usagef("--msg-path: %w", err)
 		} else if !info.IsDir() {
 			return usagef("--msg-path %s: must be a directory", path)
+		} else if !hasPackages(path) {
+			return usagef("--msg-path %s: no package is in it, there must be <package>/msg/<Name>.msg below it", path)
 		}
 	}
 	return nil
+}
+
+// hasPackages says whether definitions are where they are looked for: in packages, or in those of an installation.
+func hasPackages(directory string) bool {
+	for _, below := range []string{"", "share"} {
+		for _, files := range []string{"msg/*.msg", "srv/*.srv", "action/*.action", "*/*.idl"} {
+			found, err := fs.Glob(os.DirFS(filepath.Join(directory, below)), "*/"+files) // fails for a malformed pattern only
+			if err == nil && len(found) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
