@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -403,7 +404,7 @@ func (d *discovery) checkOverride(w *watched, publishers []node.Endpoint) {
 	for _, p := range publishers {
 		if policy, refused := refuses(*w.override, p.QoS); refused {
 			d.warnOnce("override of "+w.name, "the override asks for more than a publisher offers, nothing of it will be recorded",
-				zap.String("topic", w.name), zap.String("policy", policy), zap.String("publisher", p.NodeName))
+				zap.String("topic", w.name), zap.String("policy", policy), zap.String("publisher", cmp.Or(p.FullNodeName(), "of a node that is not known yet")))
 		}
 	}
 }
