@@ -75,6 +75,8 @@ func newPlayerCommand(rosArgs []string) *cobra.Command {
 		Short: "Be the node /player: play a bag again and again by service, for as long as it runs" + needsROS,
 		Long: `Be the node /player. It begins to play at once, or with --idle when ~/play asks for it. At the end of the bag it
 waits for the next ~/play.`,
+		Example: `  rosbagd player run1 --idle               wait for ~/play
+  rosbagd player --ros-args -p storage.uri:=run1 -p play.rate:=2.0 -r __ns:=/robot1`,
 		Args: oneBagAtMost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := call.check(cmd, args); err != nil {
@@ -115,7 +117,7 @@ func (c *playCall) register(cmd *cobra.Command, nodeName string, rosArgs []strin
 	flags.Int64Var(&c.queueMessages, "read-ahead-queue-size", 0, "for scripts of rosbag2: messages are read ahead by bytes, see --read-ahead-bytes")
 	flags.StringVar(&c.overridesPath, "qos-profile-overrides-path", "", "YAML file with QoS profiles of publishers, by topic")
 	flags.StringArrayVarP(&c.remap, "remap", "m", nil, "rename topics, `OLD:=NEW...`")
-	flags.StringVar(&c.order, "message-order", "received", "play by the time messages were received or sent")
+	flags.StringVar(&c.order, "message-order", "received", `play by the time messages were "received" or "sent"`)
 	flags.StringVar(&c.latched, "latched", "start", "play transient_local messages from before the start offset first: start, seek (also after seeks) or off")
 	flags.BoolVar(&c.noKeyboard, "disable-keyboard-controls", false, "do not obey keys")
 	registerMsgPath(flags, &c.msgPath)

@@ -71,6 +71,8 @@ func newRecorderCommand(rosArgs []string) *cobra.Command {
 		Short: "Be the node /recorder: record and stop by service, for as long as it runs" + needsROS,
 		Long: `Be the node /recorder. It begins to record at once, or with --idle when ~/record asks for it. ~/stop ends the bag,
 ~/record begins the next one. A bag that fails does not end the node.`,
+		Example: `  rosbagd recorder -a --idle               wait for ~/record
+  rosbagd recorder --ros-args --params-file robot.yaml -r __ns:=/robot1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			call.topics = append(call.topics, args...)
 			if err := call.check(cmd); err != nil {
