@@ -30,6 +30,11 @@ func endings() []ending {
 			p.signal(t, syscall.SIGINT)
 			_ = syscall.Kill(p.cmd.Process.Pid, syscall.SIGINT) // may be gone already, which is fine
 		}},
+		{"INT again at the end", func(t *testing.T, p *process) {
+			p.signal(t, syscall.SIGINT)
+			p.waitLine(t, "Recording stopped|Playback is over", stopDeadline)
+			_ = syscall.Kill(p.cmd.Process.Pid, syscall.SIGINT) // as above
+		}},
 	}
 }
 

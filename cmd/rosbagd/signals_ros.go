@@ -14,9 +14,11 @@ import (
 // within milliseconds, and a recording must not be cut off by that.
 const graceForRepeats = 2 * time.Second
 
-// signalContext ends with the first INT, TERM, HUP or QUIT (which would print the program's stacks otherwise). A third one, or a second one after graceForRepeats, ends the
-// process at once, for users who can not wait for the disk.
-func signalContext(parent context.Context) (context.Context, func()) {
+// signalContext ends with the first INT, TERM, HUP or QUIT (which would print the program's stacks otherwise). A third
+// one, or a second one after graceForRepeats, ends the process at once, for users who can not wait for the disk. Signals
+// are watched until the process ends, not only until the work does: a repetition that comes while the node is closed must
+// not make a failure of a success.
+func signalContext(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 4)
 	// INT is obeyed even where it was ignored at the start: a shell script does that to what it starts in the background,
@@ -25,30 +27,17 @@ func signalContext(parent context.Context) (context.Context, func()) {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	done := make(chan struct{})
 	go func() {
-		var first time.Time
-		for count := 1; ; count++ {
-			select {
-			case <-done:
-				return
-			case sig := <-signals:
-				if count == 1 {
-					first = time.Now()
-					cancel()
-					continue
-				}
-				if count >= 3 || time.Since(first) > graceForRepeats {
-					hardExit(sig)
-				}
+		<-signals
+		first := time.Now()
+		cancel()
+		for count := 2; ; count++ {
+			if sig := <-signals; count >= 3 || time.Since(first) > graceForRepeats {
+				hardExit(sig)
 			}
 		}
 	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel()
-	}
+	return ctx, cancel
 }
 
 // hardExit dies of the signal, so that the parent sees why.
