@@ -64,6 +64,10 @@ type Node struct {
 
 	watching sync.Mutex // held by the goroutine that waits for the graph
 
+	// A lock of its own: making and ending what lies on the node can take seconds, in which messages must be taken.
+	planeMu sync.RWMutex
+	plane   *C.rbd_plane_t // written with mu and planeMu, read with either; nil once closed
+
 	// What follows belongs to the goroutine of Take.
 	flushed  uint64 // calls of Flush that were answered
 	arrivals arrivals
@@ -72,7 +76,6 @@ type Node struct {
 	mu            sync.RWMutex // guards closed and what lies below; held for reading by every call into C
 	closed        bool
 	rosout        bool
-	plane         *C.rbd_plane_t
 	graph         *C.rbd_graph_wait_t
 	subscriptions map[SubscriptionID]*C.rbd_subscription_t
 	lastID        SubscriptionID
@@ -243,10 +246,12 @@ func (n *Node) Close() error {
 	if n.describer != nil {
 		errs = append(errs, n.describer.close())
 	}
+	n.planeMu.Lock()
 	if n.plane != nil {
 		C.rbd_plane_destroy(n.plane)
 		n.plane = nil
 	}
+	n.planeMu.Unlock()
 	n.subscriptions = nil
 	if n.graph != nil {
 		C.rbd_graph_wait_destroy(n.graph)

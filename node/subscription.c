@@ -233,15 +233,16 @@ int rbd_unsubscribe(rbd_plane_t * plane, rbd_subscription_t * subscription, char
   if (subscription->counts_losses) {
     char ignored[RBD_ERROR_SIZE];
     rbd_take_losses(subscription, &plane->missed, &plane->missed_count, &plane->missed_capacity, ignored);
-    if (rcl_event_fini(&subscription->lost) != RCL_RET_OK) {
-      rcl_reset_error();
-    }
+  }
+  pthread_mutex_unlock(&plane->mutex);
+  // Nobody takes from it any more. The middleware may need seconds for its end, in which others must be taken from.
+  if (subscription->counts_losses && rcl_event_fini(&subscription->lost) != RCL_RET_OK) {
+    rcl_reset_error();
   }
   int failed = rcl_subscription_fini(&subscription->handle, subscription->node) != RCL_RET_OK;
   if (failed) {
     rbd_take_error("destroy subscription", error);
   }
-  pthread_mutex_unlock(&plane->mutex);
   free(subscription);
   return failed;
 }

@@ -83,10 +83,10 @@ var headers = sync.Pool{New: func() any { return new([]Message) }}
 // time; a batch may also have losses only. It returns ctx's error when ctx ends first, and nil after a Flush that found
 // nothing. The caller owns the batch.
 func (n *Node) Take(ctx context.Context) (*Batch, error) {
-	n.mu.RLock()
-	plane, closed := n.plane, n.closed
-	n.mu.RUnlock()
-	if closed {
+	n.planeMu.RLock()
+	plane := n.plane
+	n.planeMu.RUnlock()
+	if plane == nil {
 		return nil, ErrClosed
 	}
 	stop := context.AfterFunc(ctx, n.wake)
@@ -126,8 +126,8 @@ func (n *Node) Flush() {
 
 // wake makes a waiting Take look at its context.
 func (n *Node) wake() {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
+	n.planeMu.RLock()
+	defer n.planeMu.RUnlock()
 	if n.plane != nil {
 		C.rbd_wake(n.plane)
 	}
