@@ -16,12 +16,13 @@ const (
 	// DefaultDepth is how many messages a subscription keeps between two looks at it. Memory is taken only for what is
 	// really there, and a machine that does not schedule us for a while needs all it can get.
 	DefaultDepth = MaxDepth
-	// DefaultHistoryBytes is what the history of one subscription may hold, unless its publishers keep more.
-	DefaultHistoryBytes = 64 << 20
+	// DefaultHistoryBytes is what the history of one subscription may hold, unless its publishers keep more: 40 images of
+	// 6 MB, more than a second. It is only ever used up while a machine does not schedule us.
+	DefaultHistoryBytes = 256 << 20
 
 	// fitInterval is how often sizes are looked at: often enough for a history not to fill, and nothing among 500 topics.
 	fitInterval = time.Second
-	// sizeWindow is how long the size of a message is remembered, once or twice.
+	// sizeWindow is how long the sizes of messages are remembered, once or twice.
 	sizeWindow = 10 * time.Second
 	// growAfter is how long a history stays small before it may grow again: making subscriptions is not free.
 	growAfter = 30 * time.Second
@@ -55,19 +56,26 @@ func keptBy(publishers []node.Endpoint) int {
 	return min(max(most, latched), MaxDepth)
 }
 
-// sizes remembers the largest message of the last while. It belongs to the watching goroutine.
+// traffic is what has come on a topic.
+type traffic struct{ messages, bytes uint64 }
+
+// sizes knows the mean size of the messages of the last while. The largest one would make the history of small messages
+// short because of a single large one among them. It belongs to the watching goroutine.
 type sizes struct {
-	since         time.Time
-	before, newer int64
+	since       time.Time
+	start, next traffic // where this window begins, and where the next one will
 }
 
-// look takes the largest message since the last look into account and gives the largest of the window.
-func (s *sizes) look(now time.Time, largest int64) int64 {
+// look gives the mean size after all that has come until now, 0 when nothing has come lately.
+func (s *sizes) look(now time.Time, all traffic) int64 {
 	if now.Sub(s.since) >= sizeWindow {
-		s.since, s.before, s.newer = now, s.newer, 0
+		s.since, s.start, s.next = now, s.next, all
 	}
-	s.newer = max(s.newer, largest)
-	return max(s.newer, s.before)
+	messages := all.messages - s.start.messages
+	if messages == 0 {
+		return 0
+	}
+	return int64((all.bytes - s.start.bytes + messages - 1) / messages)
 }
 
 // fitDepths gives each topic a history that fits the size of its messages. The depth of a subscription can not be
@@ -79,7 +87,7 @@ func (d *discovery) fitDepths(now time.Time) {
 	d.fitted = now
 	for _, w := range d.watched {
 		w.endReplaced(d, now)
-		size := w.sizes.look(now, w.largest.Swap(0))
+		size := w.sizes.look(now, traffic{w.counters.received.Load(), w.counters.bytes.Load()})
 		if w.override != nil || len(w.replaced) > 0 {
 			continue
 		}

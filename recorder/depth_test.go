@@ -50,14 +50,22 @@ func TestWhatPublishersKeep(t *testing.T) {
 	}
 }
 
-func TestSizesAreForgotten(t *testing.T) {
+func TestMeanSizes(t *testing.T) {
 	var s sizes
 	start := time.Unix(1000, 0)
-	require.EqualValues(t, 500, s.look(start, 500))
-	require.EqualValues(t, 500, s.look(start.Add(sizeWindow/2), 10))
-	require.EqualValues(t, 500, s.look(start.Add(sizeWindow), 10))
-	require.EqualValues(t, 10, s.look(start.Add(2*sizeWindow), 5))
-	require.EqualValues(t, 20, s.look(start.Add(2*sizeWindow+1), 20))
+	require.Zero(t, s.look(start, traffic{}), "nothing has come")
+	require.EqualValues(t, 500, s.look(start.Add(sizeWindow/2), traffic{1, 500}))
+	require.EqualValues(t, 301, s.look(start.Add(sizeWindow/2), traffic{2, 601}), "rounded up")
+	require.EqualValues(t, 301, s.look(start.Add(sizeWindow), traffic{2, 601}), "remembered for another window")
+	require.EqualValues(t, 10, s.look(start.Add(2*sizeWindow), traffic{3, 611}))
+	require.Zero(t, s.look(start.Add(4*sizeWindow), traffic{3, 611}), "nothing has come lately")
+}
+
+// One large message among many small ones does not make their history short.
+func TestOneLargeMessageAmongSmallOnes(t *testing.T) {
+	var s sizes
+	size := s.look(time.Unix(1000, 0), traffic{5000, 5000*500 + 3_000_000})
+	require.Equal(t, MaxDepth, historyDepth(MaxDepth, DefaultHistoryBytes, size, 1))
 }
 
 // sized is a message of a size.

@@ -77,12 +77,8 @@ func (r *recording) accept(b *node.Batch, paused *pauseHistory) {
 		return
 	}
 	for i, tp := range r.found {
-		size := int64(len(b.Messages[i].Data))
 		tp.counters.received.Add(1)
-		tp.counters.bytes.Add(uint64(size))
-		if size > tp.largest.Load() {
-			tp.largest.Store(size)
-		}
+		tp.counters.bytes.Add(uint64(len(b.Messages[i].Data)))
 	}
 	r.cache.push(b)
 }

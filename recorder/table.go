@@ -17,8 +17,6 @@ type topic struct {
 	name, typ string
 	counters  counters
 
-	largest atomic.Int64 // payload since the watching goroutine has looked
-
 	// compare is set before the topic gets a second subscription, for good: messages may come twice from then on.
 	compare atomic.Bool
 
