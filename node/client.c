@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <rcl/client.h>
 #include <rcl/error_handling.h>
 #include <rcl/graph.h>
+
+#include "eventfd.h"
 
 struct rbd_client {
   rcl_client_t handle;
@@ -21,11 +22,7 @@ struct rbd_client {
 static void on_new_response(const void * user_data, size_t count)
 {
   (void)count;
-  const rbd_client_t * client = user_data;
-  uint64_t one = 1;
-  // Fails only when the counter is full, and then the reader wakes up anyway.
-  ssize_t ignored = write(client->event, &one, sizeof one);
-  (void)ignored;
+  rbd_eventfd_signal(((const rbd_client_t *)user_data)->event);
 }
 
 int rbd_client_create(

@@ -10,14 +10,11 @@ import "C"
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"rosbagd/storage/qos"
 )
@@ -31,7 +28,7 @@ type Client struct {
 	service  string
 	request  *typed
 	response *typed
-	event    *os.File      // eventfd, signalled when responses are there, when a call gives up and by Close
+	event    eventfd       // signalled when responses are there, when a call gives up and by Close
 	turn     chan struct{} // capacity 1: held by the call that takes
 
 	mu      sync.Mutex              // guards what lies below; held by every call into C
@@ -61,21 +58,21 @@ func (n *Node) CreateClient(name, typ string, profile qos.Profile) (*Client, err
 	if err != nil {
 		return nil, err
 	}
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	event, err := newEventfd()
 	if err != nil {
 		return nil, fmt.Errorf("create client of %s: %w", name, err)
 	}
 	c := &Client{
 		node: n, service: name, request: request, response: response,
-		event: os.NewFile(uintptr(fd), "eventfd"), turn: make(chan struct{}, 1), waiting: map[int64]chan<- answer{},
+		event: event, turn: make(chan struct{}, 1), waiting: map[int64]chan<- answer{},
 	}
-	if err := c.open(support, fd, profile); err != nil {
-		return nil, errors.Join(err, c.event.Close())
+	if err := c.open(support, profile); err != nil {
+		return nil, errors.Join(err, c.event.close())
 	}
 	return c, nil
 }
 
-func (c *Client) open(support *C.rosidl_service_type_support_t, event int, profile qos.Profile) error {
+func (c *Client) open(support *C.rosidl_service_type_support_t, profile qos.Profile) error {
 	name := C.CString(c.service)
 	defer C.free(unsafe.Pointer(name))
 	c.node.mu.Lock()
@@ -85,7 +82,7 @@ func (c *Client) open(support *C.rosidl_service_type_support_t, event int, profi
 	}
 	cProfile := profileToC(profile)
 	var e cError
-	if C.rbd_client_create(c.node.handle, support, name, &cProfile, C.int(event), &c.handle, e.buffer()) != 0 {
+	if C.rbd_client_create(c.node.handle, support, name, &cProfile, c.event.fd, &c.handle, e.buffer()) != 0 {
 		return e.err("create client of " + c.service)
 	}
 	c.node.clients[c] = struct{}{}
@@ -176,7 +173,6 @@ func (c *Client) forget(sequence int64) {
 func (c *Client) takeUntil(ctx context.Context, mine <-chan answer) error {
 	stop := context.AfterFunc(ctx, c.wake)
 	defer stop()
-	counter := make([]byte, 8)
 	for {
 		c.mu.Lock()
 		closed := c.handle == nil
@@ -188,7 +184,7 @@ func (c *Client) takeUntil(ctx context.Context, mine <-chan answer) error {
 			return nil // Call sees which; Close has answered every call
 		}
 		// What came since the take has signalled: nothing is slept through.
-		if _, err := c.event.Read(counter); err != nil && !errors.Is(err, os.ErrClosed) {
+		if err := c.event.wait(); err != nil && !errors.Is(err, os.ErrClosed) {
 			return fmt.Errorf("wait for response of %s: %w", c.service, err)
 		}
 	}
@@ -244,13 +240,8 @@ func (c *Client) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.handle != nil {
-		c.signal()
+		c.event.signal()
 	}
-}
-
-func (c *Client) signal() {
-	// Fails only when the counter is full, and then the reader wakes up anyway.
-	_, _ = c.event.Write(binary.NativeEndian.AppendUint64(nil, 1))
 }
 
 // Close removes the client; calls that are under way end with ErrClosed. A second Close does nothing.
@@ -275,7 +266,7 @@ func (c *Client) destroy() error {
 	failed := C.rbd_client_destroy(c.handle, e.buffer()) != 0
 	c.handle = nil
 	// Ends the read of the call that takes. Only now: the middleware signals this descriptor until the client is gone.
-	err := c.event.Close()
+	err := c.event.close()
 	if failed {
 		return e.err("close client of " + c.service)
 	}

@@ -15,6 +15,7 @@
 
 #include <rcl/error_handling.h>
 
+#include "eventfd.h"
 #include "plane.h"
 
 // How long messages may gather before they are taken. The interval is chosen so that at the rate of the last one the
@@ -31,14 +32,6 @@ void rbd_take_error(const char * what, char * error)
 {
   snprintf(error, RBD_ERROR_SIZE, "%s: %s", what, rcl_get_error_string().str);
   rcl_reset_error();
-}
-
-void rbd_signal(rbd_plane_t * plane)
-{
-  uint64_t one = 1;
-  // Fails only when the counter is full, and then the reader wakes up anyway.
-  ssize_t ignored = write(plane->event, &one, sizeof one);
-  (void)ignored;
 }
 
 int rbd_plane_create(const rbd_plane_options_t * options, rbd_plane_t ** out, char * error)
@@ -80,7 +73,7 @@ void rbd_plane_destroy(rbd_plane_t * plane)
 void rbd_wake(rbd_plane_t * plane)
 {
   atomic_store(&plane->wake, true);
-  rbd_signal(plane);
+  rbd_eventfd_signal(plane->event);
 }
 
 void rbd_take_on_wake(rbd_plane_t * plane)

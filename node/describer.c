@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <rcl/error_handling.h>
 #include <rcl/node.h>
 #include <rcl/service.h>
 
 #include "distro.h"
+#include "eventfd.h"
 
 struct rbd_describer {
   rcl_service_t handle;
@@ -89,11 +89,7 @@ static int answer_one(rbd_describer_t * d, bool * taken, char * error)
 static void on_new_request(const void * user_data, size_t count)
 {
   (void)count;
-  const rbd_describer_t * d = user_data;
-  uint64_t one = 1;
-  // Fails only when the counter is full, and then the reader wakes up anyway.
-  ssize_t ignored = write(d->event, &one, sizeof one);
-  (void)ignored;
+  rbd_eventfd_signal(((const rbd_describer_t *)user_data)->event);
 }
 
 int rbd_describer_create(

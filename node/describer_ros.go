@@ -9,19 +9,15 @@ import "C"
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-
-	"golang.org/x/sys/unix"
 
 	"rosbagd/node/param"
 )
 
 // describer is the service ~/get_type_description of a node, which answers while Run runs.
 type describer struct {
-	event  *os.File // eventfd, signalled when requests are there, and to end describe
+	event  eventfd // signalled when requests are there, and to end describe
 	handle *C.rbd_describer_t
 }
 
@@ -54,14 +50,14 @@ func (n *Node) openDescriber(parameters *param.Store) (*describer, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	event, err := newEventfd()
 	if err != nil {
 		return nil, fmt.Errorf("describe types: %w", err)
 	}
-	d := &describer{event: os.NewFile(uintptr(fd), "eventfd")}
+	d := &describer{event: event}
 	var e cError
-	if C.rbd_describer_create(n.handle, &request.c, &response.c, C.int(fd), &d.handle, e.buffer()) != 0 {
-		return nil, errors.Join(e.err("describe types"), d.event.Close())
+	if C.rbd_describer_create(n.handle, &request.c, &response.c, event.fd, &d.handle, e.buffer()) != 0 {
+		return nil, errors.Join(e.err("describe types"), d.event.close())
 	}
 	return d, nil
 }
@@ -72,15 +68,14 @@ func (n *Node) describe(ctx context.Context) {
 	if d == nil {
 		return
 	}
-	stop := context.AfterFunc(ctx, d.signal)
+	stop := context.AfterFunc(ctx, d.event.signal)
 	defer stop()
-	counter := make([]byte, 8)
 	for ctx.Err() == nil {
 		if err := n.answerDescriptions(); err != nil {
 			n.ros.Logger().Debugf("%v", err) //nolint:errcheck // nothing to do about a log line
 		}
 		// What came since the answers has signalled: nothing is slept through.
-		if _, err := d.event.Read(counter); err != nil {
+		if err := d.event.wait(); err != nil {
 			return
 		}
 	}
@@ -97,13 +92,8 @@ func (n *Node) answerDescriptions() error {
 	return nil
 }
 
-func (d *describer) signal() {
-	// Fails only when the counter is full, and then the reader wakes up anyway.
-	_, _ = d.event.Write(binary.NativeEndian.AppendUint64(nil, 1))
-}
-
 // close ends the service. Nobody is in describe any more; the descriptor outlives what signals it.
 func (d *describer) close() error {
 	C.rbd_describer_destroy(d.handle)
-	return d.event.Close()
+	return d.event.close()
 }

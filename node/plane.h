@@ -65,9 +65,6 @@ typedef struct rbd_taking {
   double fill;   // the largest share of a history that was filled
 } rbd_taking_t;
 
-// Makes rbd_take return, from any thread.
-void rbd_signal(rbd_plane_t * plane);
-
 // Takes what the subscription has until it is empty, or the batch is full (then plane->more is set). Needs the mutex.
 int rbd_take_all(rbd_plane_t * plane, rbd_subscription_t * subscription, rbd_taking_t * taking, char * error);
 // Chooses between being called for new messages and looking for them, by how many the last taking had. Needs the mutex.

@@ -44,7 +44,7 @@ func subscribeEvents(ctx context.Context, t *testing.T, n *Node, service, typ st
 	require.NoError(t, err)
 }
 
-// sendUntilEvents sends a request until its two events come: the publisher of the events may not know of the
+// sendUntilEvents sends a request until both events of one sending come: the publisher of the events may not know of the
 // subscription at first, and what it tells before is not there to read. heard is called after each request.
 func sendUntilEvents(
 	ctx context.Context, t *testing.T, n *Node, reader *ServiceEventReader, client *Client, request []byte, heard func(),
@@ -54,23 +54,33 @@ func sendUntilEvents(
 		sequence, err := client.Send(request)
 		require.NoError(t, err)
 		heard()
-		attempt, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+		if events := eventsOf(ctx, t, n, reader, sequence); len(events) == 2 {
+			return sequence, events
+		}
+		require.NoError(t, ctx.Err())
+	}
+}
+
+// eventsOf takes the two events of one sending, or as many as come in a while.
+func eventsOf(ctx context.Context, t *testing.T, n *Node, reader *ServiceEventReader, sequence int64) (events []ServiceEvent) {
+	t.Helper()
+	attempt, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	for len(events) < 2 {
 		batch, err := n.Take(attempt)
-		cancel()
 		if err != nil {
-			continue
+			return events
 		}
 		for _, m := range batch.Messages {
 			event, err := reader.Read(m.Data)
 			require.NoError(t, err)
-			events = append(events, event)
+			if event.Sequence == sequence {
+				events = append(events, event)
+			}
 		}
 		batch.Release()
-		if len(events) < 2 {
-			events = append(events, takeEvents(ctx, t, n, reader, 2-len(events))...)
-		}
-		return sequence, events
 	}
+	return events
 }
 
 func TestRequestsOfServiceEvents(t *testing.T) {

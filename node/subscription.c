@@ -8,6 +8,7 @@
 
 #include <rcl/error_handling.h>
 
+#include "eventfd.h"
 #include "plane.h"
 
 // A history that is filled to this part before its time makes the plane take at once.
@@ -27,11 +28,11 @@ static void on_new_message(const void * user_data, size_t count)
   size_t before = atomic_fetch_add(&subscription->waiting, count);
   atomic_store(&subscription->ready, true);
   if (!atomic_exchange(&plane->pending, true)) {
-    rbd_signal(plane);
+    rbd_eventfd_signal(plane->event);
   }
   size_t urgent = subscription->depth > URGENT_PART ? subscription->depth / URGENT_PART : 1;
   if (before < urgent && before + count >= urgent && !atomic_exchange(&plane->urgent, true)) {
-    rbd_signal(plane);
+    rbd_eventfd_signal(plane->event);
   }
 }
 
@@ -42,7 +43,7 @@ static void on_loss(const void * user_data, size_t count)
   rbd_subscription_t * subscription = (rbd_subscription_t *)user_data;
   atomic_store(&subscription->loss_ready, true);
   if (!atomic_exchange(&subscription->plane->pending, true)) {
-    rbd_signal(subscription->plane);
+    rbd_eventfd_signal(subscription->plane->event);
   }
 }
 
