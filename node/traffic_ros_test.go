@@ -192,6 +192,21 @@ func TestBurstsAndSingleMessages(t *testing.T) {
 	}
 }
 
+// The middleware can need seconds to make or end something on a node: messages are taken meanwhile.
+func TestTakeWhileTheNodeIsBusy(t *testing.T) {
+	ctx := deadline(t)
+	sender, receiver := openNode(t, "sender"), openNode(t, "receiver")
+	_, err := receiver.Subscribe("/busy", "std_msgs/msg/String", reliable(10))
+	require.NoError(t, err)
+	publisher, err := sender.CreatePublisher("/busy", "std_msgs/msg/String", reliable(10))
+	require.NoError(t, err)
+	waitMatched(ctx, t, publisher, 1)
+	receiver.mu.Lock() // as for as long as Subscribe, Unsubscribe and their like take
+	defer receiver.mu.Unlock()
+	require.NoError(t, publisher.Publish(stringMessage("meanwhile")))
+	require.Equal(t, "meanwhile", takeN(ctx, t, receiver, 1)[0].text)
+}
+
 func TestTakeEndsWithItsContext(t *testing.T) {
 	n := openNode(t, "idle")
 	ctx, cancel := context.WithCancel(context.Background())
