@@ -50,11 +50,7 @@ func (n *Node) CreateClient(name, typ string, profile qos.Profile) (*Client, err
 	if err != nil {
 		return nil, err
 	}
-	request, err := n.types.loadTyped(typ + "_Request")
-	if err != nil {
-		return nil, err
-	}
-	response, err := n.types.loadTyped(typ + "_Response")
+	request, response, err := n.types.loadCall(typ)
 	if err != nil {
 		return nil, err
 	}

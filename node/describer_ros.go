@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 
+	"rosbagd/msgs/definition"
 	"rosbagd/node/param"
 )
 
@@ -38,15 +39,10 @@ func (n *Node) openDescriber(parameters *param.Store) (*describer, error) {
 	if !wanted.Equal(param.Of(true)) {
 		return nil, nil
 	}
-	const typ = "type_description_interfaces/srv/GetTypeDescription"
-	request, err := n.types.loadTyped(typ + "_Request")
+	request, response, err := n.types.loadCall(definition.InquiryType)
 	if errors.Is(err, ErrNotInstalled) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	response, err := n.types.loadTyped(typ + "_Response")
 	if err != nil {
 		return nil, err
 	}

@@ -16,21 +16,30 @@ import (
 	"rosbagd/storage"
 )
 
+// runsDescriber runs n until the test ends and says whether it answers what its types are made of.
+func runsDescriber(ctx context.Context, t *testing.T, n *Node) bool {
+	t.Helper()
+	if n.describer == nil {
+		require.Equal(t, "", wantHash("x"), "only Humble lacks the service")
+		return false
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(running) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+	})
+	return true
+}
+
 // TestNodesDescribeTheirTypes asks a node of ours for the definition of a type that only it knows.
 func TestNodesDescribeTheirTypes(t *testing.T) {
 	ctx := deadline(t)
 	knowing, asking := openNode(t, "knowing"), openNode(t, "asking")
-	if knowing.describer == nil {
-		require.Equal(t, "", wantHash("x"), "only Humble lacks the service")
+	if !runsDescriber(ctx, t, knowing) {
 		return
 	}
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- knowing.Run(running) }()
-	defer func() {
-		stop()
-		require.NoError(t, <-ended)
-	}()
 	require.NoError(t, knowing.Describe(twin))
 	publisher, err := knowing.CreatePublisher("/known", twin.Name, reliable(1))
 	require.NoError(t, err)
@@ -60,17 +69,9 @@ func TestNodesDescribeTheirTypes(t *testing.T) {
 func TestManyQuestions(t *testing.T) {
 	ctx := deadline(t)
 	knowing, asking := openNode(t, "knowing"), openNode(t, "asking")
-	if knowing.describer == nil {
-		require.Equal(t, "", wantHash("x"), "only Humble lacks the service")
+	if !runsDescriber(ctx, t, knowing) {
 		return
 	}
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- knowing.Run(running) }()
-	defer func() {
-		stop()
-		require.NoError(t, <-ended)
-	}()
 	const count = 100
 	var questions errgroup.Group
 	for i := range count {

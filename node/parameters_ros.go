@@ -75,27 +75,28 @@ type parameterServer struct {
 	events *rclgo.Publisher // events come one at a time
 }
 
+// each converts what find gives for the names; nil when there is nothing for one of them.
+func each[V, M any](names []string, find func(name string) (V, bool), convert func(V) M) []M {
+	var found []M
+	for _, name := range names {
+		value, ok := find(name)
+		if !ok {
+			return nil
+		}
+		found = append(found, convert(value))
+	}
+	return found
+}
+
 func (s parameterServer) get(request *rcl_interfaces_srv.GetParameters_Request) types.Message {
 	response := rcl_interfaces_srv.NewGetParameters_Response()
-	for _, name := range request.Names {
-		value, ok := s.store.Get(name)
-		if !ok {
-			return rcl_interfaces_srv.NewGetParameters_Response()
-		}
-		response.Values = append(response.Values, valueToMessage(value))
-	}
+	response.Values = each(request.Names, s.store.Get, valueToMessage)
 	return response
 }
 
 func (s parameterServer) types(request *rcl_interfaces_srv.GetParameterTypes_Request) types.Message {
 	response := rcl_interfaces_srv.NewGetParameterTypes_Response()
-	for _, name := range request.Names {
-		value, ok := s.store.Get(name)
-		if !ok {
-			return rcl_interfaces_srv.NewGetParameterTypes_Response()
-		}
-		response.Types = append(response.Types, uint8(value.Type()))
-	}
+	response.Types = each(request.Names, s.store.Get, func(value param.Value) uint8 { return uint8(value.Type()) })
 	return response
 }
 
@@ -131,13 +132,7 @@ func (s parameterServer) change(messages []rcl_interfaces_msg.Parameter) rcl_int
 
 func (s parameterServer) describe(request *rcl_interfaces_srv.DescribeParameters_Request) types.Message {
 	response := rcl_interfaces_srv.NewDescribeParameters_Response()
-	for _, name := range request.Names {
-		description, ok := s.store.Describe(name)
-		if !ok {
-			return rcl_interfaces_srv.NewDescribeParameters_Response()
-		}
-		response.Descriptors = append(response.Descriptors, descriptionToMessage(description))
-	}
+	response.Descriptors = each(request.Names, s.store.Describe, descriptionToMessage)
 	return response
 }
 

@@ -23,7 +23,8 @@ import (
 
 // Subscribe adds a serialized subscription. typ is "pkg/msg/Name" (also the event types of services and the parts of
 // actions), and its package need not be on this machine, see Describe; an error that wraps ErrNotInstalled means that the
-// middleware does not work without. topic is expanded and remapped like any name of the node. A history that the middleware can not hold is cut to the newest that it can.
+// middleware does not work without. topic is expanded and remapped like any name of the node. A history that the
+// middleware can not hold is cut to the newest that it can.
 func (n *Node) Subscribe(topic, typ string, profile qos.Profile) (SubscriptionID, error) {
 	support, err := n.types.find(typ)
 	if err != nil {

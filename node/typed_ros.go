@@ -35,6 +35,17 @@ func (t *typeSupports) loadTyped(typ string) (*typed, error) {
 	return found, nil
 }
 
+// loadCall finds the two messages of a service type.
+func (t *typeSupports) loadCall(typ string) (request, response *typed, err error) {
+	if request, err = t.loadTyped(typ + "_Request"); err != nil {
+		return nil, nil, err
+	}
+	if response, err = t.loadTyped(typ + "_Response"); err != nil {
+		return nil, nil, err
+	}
+	return request, response, nil
+}
+
 // loadService finds the type support of an installed service type, "pkg/srv/Name" or a service of an action.
 func loadService(typ string) (*C.rosidl_service_type_support_t, error) {
 	name, err := ParseTypeName(typ)

@@ -4,8 +4,9 @@
 The limit of a recorder is the C loop of test/tools/load.c that takes messages and throws them away, once waiting for
 each message and once draining every 5 ms. Beside them run test/tools/drain, which does the same through the data plane
 of rosbagd, and the recorder itself. Every round runs the four one after the other, so that a machine that gets slower in
-between is slower for all. idle is the recorder among 500 topics on which nothing comes. BENCH_SECONDS (8) is the length of a load, BENCH_PAIRS (3) how often it is repeated;
-the middle value is shown. Bags lie on /dev/shm: the disk is not what is measured.
+between is slower for all. idle is the recorder among 500 topics on which nothing comes. BENCH_SECONDS (8) is the length
+of a load, BENCH_PAIRS (3) how often it is repeated; the middle value is shown. Bags lie on /dev/shm: the disk is not what
+is measured.
 
 Runs with the settings of scripts/ros_prefix.py (see `make bench`).
 """
