@@ -19,6 +19,8 @@ import (
 type ReaderOptions struct {
 	// StorageID is the format to use instead of the one that metadata or content tell; empty for these.
 	StorageID string
+	// Config is a storage config file for reading.
+	Config storage.Config
 }
 
 // Open opens a bag directory, with or without metadata.yaml, or a single bag file. With metadata.yaml no file is opened

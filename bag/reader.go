@@ -172,13 +172,13 @@ func (r *Reader) openStorage(path string) (storage.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		return format.Open(path)
+		return format.Open(path, storage.OpenOptions{Config: r.options.Config})
 	}
 	format, err := formats.Lookup(r.options.StorageID)
 	if err != nil {
 		return nil, err
 	}
-	return format.Open(path)
+	return format.Open(path, storage.OpenOptions{Config: r.options.Config})
 }
 
 // use opens a listed file when it is not open yet.

@@ -8,27 +8,54 @@ import (
 	"strings"
 )
 
+// Config is a storage config file: YAML with keys of the format's own. The zero Config is none.
+type Config struct {
+	Path string // for messages
+	Data []byte
+}
+
 // CreateOptions are the settings that every format understands in its own way.
 type CreateOptions struct {
-	// Preset is a storage preset profile of the format; empty and "none" are its default.
+	// Preset is a storage preset profile of the format; empty is its default.
 	Preset string
+	// Config is applied over the preset.
+	Config Config
 	// Metadata is the YAML of the bag's metadata (without its root key) as it is at the start, for formats that keep a
 	// copy; empty for none.
 	Metadata []byte
+	// ROSDistro is the distro that records, for formats that keep it; empty when it is not known.
+	ROSDistro string
+}
+
+// OpenOptions are the settings for reading that every format understands in its own way.
+type OpenOptions struct {
+	Config Config
 }
 
 // Format is one storage format. Its functions are plain values; a format that this program knows but can not handle
 // returns ErrUnsupported from them.
 type Format struct {
-	ID        string // the word of metadata.yaml and of --storage
-	Extension string // with its dot
+	ID          string // the word of metadata.yaml and of --storage
+	Extension   string // with its dot
+	Description string // one line for `list`
+	// Presets are the storage preset profiles, the default first.
+	Presets []string
+	// MinSplit is the least size in bytes at which a bag of this format may be split.
+	MinSplit int64
 	// Matches tells from the first bytes of a file (up to HeadLen) whether it is of this format.
 	Matches func(head []byte) bool
 	// Create makes a new file, which must not exist, under its final name. The ids that AddTopic of its Writer gives
 	// count up from 0.
 	Create func(path string, options CreateOptions) (Writer, error)
-	// Open opens a file for reading and creates nothing.
-	Open func(path string) (Reader, error)
+	// Open opens a file for reading and creates nothing beside it. A damaged file opens as far as it can be read; its
+	// Info says what is missing.
+	Open func(path string, options OpenOptions) (Reader, error)
+	// Stream reads a file from its start without ever going back, as it comes out of a decompressor; name is for
+	// messages. It is nil where a format can not be read so.
+	Stream func(name string, r io.Reader) (Stream, error)
+	// Verify goes through all of a file and reports what is wrong, in the order of the file. The error is one of
+	// reading, not of the content.
+	Verify func(path string, report func(Finding)) error
 }
 
 // HeadLen is how many bytes from the start of a file suffice to recognise its format.

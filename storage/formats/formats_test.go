@@ -29,6 +29,6 @@ func TestDetectGoesByContentNotByName(t *testing.T) {
 	format, err := formats.Detect(path)
 	require.NoError(t, err)
 	require.Equal(t, "sqlite3", format.ID)
-	_, err = format.Open(path)
+	_, err = format.Open(path, storage.OpenOptions{})
 	require.ErrorIs(t, err, storage.ErrUnsupported)
 }

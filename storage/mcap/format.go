@@ -18,9 +18,12 @@ const Extension = ".mcap"
 // Format is the entry of MCAP in the list of formats.
 func Format() storage.Format {
 	return storage.Format{
-		ID:        ID,
-		Extension: Extension,
-		Matches:   func(head []byte) bool { return bytes.HasPrefix(head, mcaplib.Magic) },
+		ID:          ID,
+		Extension:   Extension,
+		Description: "MCAP file, chunked and indexed (Foxglove MCAP, profile ros2)",
+		Presets:     []string{"none", "fastwrite", "zstd_fast", "zstd_small"},
+		MinSplit:    1024,
+		Matches:     func(head []byte) bool { return bytes.HasPrefix(head, mcaplib.Magic) },
 		Create: func(path string, options storage.CreateOptions) (storage.Writer, error) {
 			preset, err := Preset(options.Preset)
 			if err != nil {
@@ -29,7 +32,7 @@ func Format() storage.Format {
 			preset.Metadata = options.Metadata
 			return Create(path, preset)
 		},
-		Open: func(path string) (storage.Reader, error) { return Open(path) },
+		Open: func(path string, _ storage.OpenOptions) (storage.Reader, error) { return Open(path) },
 	}
 }
 

@@ -115,7 +115,7 @@ func (s suite) create(t *testing.T, topics ...storage.Topic) (storage.Writer, st
 
 func (s suite) open(t *testing.T, path string) storage.Reader {
 	t.Helper()
-	r, err := s.format.Open(path)
+	r, err := s.format.Open(path, storage.OpenOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r
@@ -355,7 +355,7 @@ func (s suite) readOnly(t *testing.T) {
 	require.NoError(t, w.Seal(nil))
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)
-	r, err := s.format.Open(path)
+	r, err := s.format.Open(path, storage.OpenOptions{})
 	require.NoError(t, err)
 	require.Len(t, s.query(t, r, storage.Query{}), 10)
 	require.NoError(t, r.Close())
@@ -378,11 +378,11 @@ func (s suite) foreign(t *testing.T) {
 	} {
 		path := filepath.Join(directory, name)
 		require.NoError(t, os.WriteFile(path, []byte(test.content), 0o600))
-		_, err := s.format.Open(path)
+		_, err := s.format.Open(path, storage.OpenOptions{})
 		require.ErrorIs(t, err, test.want)
 		_, err = storage.Formats{s.format}.Detect(path)
 		require.ErrorIs(t, err, test.want)
 	}
-	_, err := s.format.Open(filepath.Join(directory, "missing"))
+	_, err := s.format.Open(filepath.Join(directory, "missing"), storage.OpenOptions{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
