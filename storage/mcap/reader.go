@@ -68,6 +68,7 @@ func (r *Reader) open() error {
 		if found, err = scanFile(r); err != nil {
 			return err
 		}
+		found.scanned = true
 		if found.damage == "" && !errors.Is(summaryErr, errNoSummary) {
 			found.damage = fmt.Sprintf("its end is damaged, %d messages found by reading all of it", found.total.messages)
 		}
