@@ -33,12 +33,10 @@ func newChunkBuilder(size int) *chunkBuilder {
 	return b
 }
 
-// grow makes room for a topic. Channel ids are topic id + 1.
-func (b *chunkBuilder) grow(topic int) {
-	for len(b.indexes) <= topic {
-		b.indexes = append(b.indexes, &mcaplib.MessageIndex{ChannelID: uint16(len(b.indexes) + 1)})
-		b.payload = append(b.payload, 0)
-	}
+// grow makes room for the next topic.
+func (b *chunkBuilder) grow(channel uint16) {
+	b.indexes = append(b.indexes, &mcaplib.MessageIndex{ChannelID: channel})
+	b.payload = append(b.payload, 0)
 }
 
 func (b *chunkBuilder) empty() bool { return len(b.records) == 0 }

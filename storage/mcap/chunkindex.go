@@ -2,6 +2,7 @@ package mcap
 
 import (
 	"encoding/binary"
+	"slices"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 )
@@ -20,29 +21,42 @@ type loggedChunk struct {
 	length                   uint64 // of the chunk record
 	compressed, uncompressed uint64
 	channelsAt               int // position in indexLog.channels
+	compression              uint8
 }
 
 // messageIndexLen is the length of a message index record with its header.
 func messageIndexLen(entries int) uint64 { return recordHeaderLen + 2 + 4 + 16*uint64(entries) }
 
+// compressions are what loggedChunk.compression counts through. Chunks that were copied keep theirs.
+func compressions() []Compression {
+	return []Compression{CompressionNone, CompressionLZ4, CompressionZstd}
+}
+
 // add takes what the library noted about its newest chunk, with the message indexes that were written behind it.
 func (l *indexLog) add(c *mcaplib.ChunkIndex, indexes []*mcaplib.MessageIndex) {
-	l.chunks = append(l.chunks, loggedChunk{
-		start: c.MessageStartTime, end: c.MessageEndTime, offset: c.ChunkStartOffset, length: c.ChunkLength,
-		compressed: c.CompressedSize, uncompressed: c.UncompressedSize, channelsAt: len(l.channels),
-	})
+	l.begin(c)
 	for _, index := range indexes {
-		l.channels = binary.AppendUvarint(l.channels, uint64(index.ChannelID))
-		l.channels = binary.AppendUvarint(l.channels, uint64(len(index.Entries())))
+		l.addChannel(index.ChannelID, len(index.Entries()))
 	}
 }
 
+// begin takes a chunk; addChannel must follow for each of its message indexes, in the order of the file.
+func (l *indexLog) begin(c *mcaplib.ChunkIndex) {
+	l.chunks = append(l.chunks, loggedChunk{
+		start: c.MessageStartTime, end: c.MessageEndTime, offset: c.ChunkStartOffset, length: c.ChunkLength,
+		compressed: c.CompressedSize, uncompressed: c.UncompressedSize, channelsAt: len(l.channels),
+		compression: uint8(slices.Index(compressions(), Compression(c.Compression))),
+	})
+}
+
+func (l *indexLog) addChannel(channel uint16, messages int) {
+	l.channels = binary.AppendUvarint(l.channels, uint64(channel))
+	l.channels = binary.AppendUvarint(l.channels, uint64(messages))
+}
+
 // write hands the chunk indexes to the library one after the other.
-func (l *indexLog) write(w *mcaplib.Writer, compression Compression) error {
-	index := mcaplib.ChunkIndex{
-		MessageIndexOffsets: map[uint16]uint64{},
-		Compression:         mcaplib.CompressionFormat(compression),
-	}
+func (l *indexLog) write(w *mcaplib.Writer) error {
+	index := mcaplib.ChunkIndex{MessageIndexOffsets: map[uint16]uint64{}}
 	for i, chunk := range l.chunks {
 		clear(index.MessageIndexOffsets)
 		until := len(l.channels)
@@ -61,6 +75,7 @@ func (l *indexLog) write(w *mcaplib.Writer, compression Compression) error {
 		index.ChunkStartOffset, index.ChunkLength = chunk.offset, chunk.length
 		index.MessageIndexLength = at - chunk.offset - chunk.length
 		index.CompressedSize, index.UncompressedSize = chunk.compressed, chunk.uncompressed
+		index.Compression = mcaplib.CompressionFormat(compressions()[chunk.compression])
 		if err := w.WriteChunkIndex(&index); err != nil {
 			return err
 		}

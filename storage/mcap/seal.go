@@ -3,6 +3,8 @@ package mcap
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 
@@ -60,7 +62,7 @@ func (w *Writer) writeSummary() ([]mcaplib.SummaryOffset, error) {
 	w.library.Statistics.MessageStartTime = uint64(w.total.start)
 	w.library.Statistics.MessageEndTime = uint64(w.total.end)
 	for i, topic := range w.topics {
-		w.library.Statistics.ChannelMessageCounts[uint16(i+1)] = topic.MessageCount
+		w.library.Statistics.ChannelMessageCounts[w.channels[i].ID] = topic.MessageCount
 	}
 	steps := []struct {
 		op    mcaplib.OpCode
@@ -69,7 +71,7 @@ func (w *Writer) writeSummary() ([]mcaplib.SummaryOffset, error) {
 		{mcaplib.OpSchema, w.repeatSchemas},
 		{mcaplib.OpChannel, w.repeatChannels},
 		{mcaplib.OpStatistics, func() error { return w.library.WriteStatistics(w.library.Statistics) }},
-		{mcaplib.OpChunkIndex, func() error { return w.index.write(w.library, w.compression) }},
+		{mcaplib.OpChunkIndex, func() error { return w.index.write(w.library) }},
 		{mcaplib.OpMetadataIndex, func() error {
 			for _, index := range w.library.MetadataIndexes {
 				if err := w.library.WriteMetadataIndex(index); err != nil {
@@ -95,15 +97,8 @@ func (w *Writer) writeSummary() ([]mcaplib.SummaryOffset, error) {
 }
 
 func (w *Writer) repeatSchemas() error {
-	keys := make([]schemaKey, len(w.schemas))
-	for key, id := range w.schemas {
-		keys[id-1] = key
-	}
-	for i, key := range keys {
-		err := w.library.WriteSchema(&mcaplib.Schema{
-			ID: uint16(i + 1), Name: key.name, Encoding: key.encoding, Data: []byte(key.text),
-		})
-		if err != nil {
+	for _, id := range slices.Sorted(maps.Keys(w.schemas)) {
+		if err := w.library.WriteSchema(w.schemas[id].record(id)); err != nil {
 			return err
 		}
 	}
@@ -111,9 +106,8 @@ func (w *Writer) repeatSchemas() error {
 }
 
 func (w *Writer) repeatChannels() error {
-	for i, topic := range w.topics {
-		key := schemaKey{topic.Type, topic.Definition.Encoding, topic.Definition.Text}
-		if err := w.library.WriteChannel(channel(storage.TopicID(i), w.schemas[key], topic.Topic)); err != nil {
+	for _, channel := range w.channels {
+		if err := w.library.WriteChannel(channel); err != nil {
 			return err
 		}
 	}

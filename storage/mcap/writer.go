@@ -54,14 +54,21 @@ type Writer struct {
 	batch   []*mcaplib.MessageIndex // reused
 	index   indexLog
 
-	topics  []storage.TopicInfo // counts without the chunk being built
-	byName  map[string]storage.TopicID
-	schemas map[schemaKey]uint16
-	total   span
-	failed  error
+	topics    []storage.TopicInfo // counts without the chunk being built
+	byName    map[string]storage.TopicID
+	channels  []*mcaplib.Channel // by topic id
+	byChannel map[uint16]storage.TopicID
+	schemas   map[uint16]schemaKey
+	schemaIDs map[schemaKey]uint16
+	total     span
+	failed    error
 }
 
 type schemaKey struct{ name, encoding, text string }
+
+func (k schemaKey) record(id uint16) *mcaplib.Schema {
+	return &mcaplib.Schema{ID: id, Name: k.name, Encoding: k.encoding, Data: []byte(k.text)}
+}
 
 // span sums up messages.
 type span struct {
@@ -97,7 +104,8 @@ func Create(path string, options Options) (*Writer, error) {
 		path: path, sink: sink, compressor: compressor, compression: options.Compression,
 		chunkSize: options.ChunkSize, chunkCRC: !options.NoChunkCRC, maxMessage: maxMessage,
 		builder: newChunkBuilder(options.ChunkSize),
-		byName:  map[string]storage.TopicID{}, schemas: map[schemaKey]uint16{},
+		byName:  map[string]storage.TopicID{}, byChannel: map[uint16]storage.TopicID{},
+		schemas: map[uint16]schemaKey{}, schemaIDs: map[schemaKey]uint16{},
 	}
 	if err := w.writeHead(options.Metadata); err != nil {
 		// Nobody knows of the file yet, so it does not stay behind.
@@ -130,31 +138,67 @@ func (w *Writer) writeMetadata(metadata []byte) error {
 	})
 }
 
-// AddTopic implements storage.Writer. Ids count up from 0; the channel of a topic is its id + 1.
+// AddTopic implements storage.Writer. Ids count up from 0; a topic gets the next free channel.
 func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failed != nil {
-		return 0, w.failed
+	if id, known, err := w.known(topic); known || err != nil {
+		return id, err
 	}
-	if id, ok := w.byName[topic.Name]; ok {
-		known := w.topics[id]
-		if known.Type != topic.Type || known.SerializationFormat != topic.SerializationFormat {
-			return 0, fmt.Errorf("add topic %s as %s: %w (%s)", topic.Name, topic.Type, storage.ErrTopicType, known.Type)
+	key := schemaKey{topic.Type, topic.Definition.Encoding, topic.Definition.Text}
+	schema, ok := w.schemaIDs[key]
+	if !ok {
+		if schema, ok = freeID(w.schemas, len(w.schemas)); !ok {
+			return 0, fmt.Errorf("add topic %s: %w", topic.Name, errManySchemas)
 		}
-		return id, nil
 	}
-	if len(w.topics) >= math.MaxUint16 {
+	id, ok := freeID(w.byChannel, len(w.topics))
+	if !ok {
 		return 0, fmt.Errorf("add topic %s: %w", topic.Name, errManyTopics)
 	}
-	start := w.sink.offset()
-	schema, err := w.schema(topic)
-	if errors.Is(err, errManySchemas) {
-		return 0, fmt.Errorf("add topic %s: %w", topic.Name, err)
+	return w.addTopic(topic, channel(id, schema, topic), key)
+}
+
+// known finds a topic that was added before.
+func (w *Writer) known(topic storage.Topic) (storage.TopicID, bool, error) {
+	if w.failed != nil {
+		return 0, false, w.failed
 	}
-	id := storage.TopicID(len(w.topics))
+	id, ok := w.byName[topic.Name]
+	if !ok {
+		return 0, false, nil
+	}
+	known := w.topics[id]
+	if known.Type != topic.Type || known.SerializationFormat != topic.SerializationFormat {
+		return 0, false, fmt.Errorf("add topic %s as %s: %w (%s)", topic.Name, topic.Type, storage.ErrTopicType, known.Type)
+	}
+	return id, true, nil
+}
+
+// freeID gives the least id that is not taken, beginning with the one that is free as long as ids count up.
+func freeID[T any](taken map[uint16]T, n int) (uint16, bool) {
+	if n >= math.MaxUint16 {
+		return 0, false
+	}
+	id := uint16(n + 1)
+	for {
+		if _, ok := taken[id]; !ok && id != 0 { // 0 is no id of a schema
+			return id, true
+		}
+		id++
+	}
+}
+
+// addTopic writes the channel of a topic, and its schema when it is new. A definition that is not known gets an empty
+// encoding: "unknown", as others write, makes some readers refuse the whole file.
+func (w *Writer) addTopic(topic storage.Topic, channel *mcaplib.Channel, key schemaKey) (storage.TopicID, error) {
+	start := w.sink.offset()
+	var err error
+	if _, ok := w.schemas[channel.SchemaID]; !ok {
+		err = w.library.WriteSchema(key.record(channel.SchemaID))
+	}
 	if err == nil {
-		err = w.library.WriteChannel(channel(id, schema, topic))
+		err = w.library.WriteChannel(channel)
 	}
 	if err == nil {
 		err = w.sink.flush() // so that the file ends with a whole record whatever the next write does
@@ -162,39 +206,25 @@ func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 	if err != nil {
 		return 0, w.fail(start, err)
 	}
-	w.builder.grow(int(id))
+	id := storage.TopicID(len(w.topics))
+	w.builder.grow(channel.ID)
+	w.schemas[channel.SchemaID] = key
+	w.schemaIDs[key] = channel.SchemaID
+	w.channels = append(w.channels, channel)
+	w.byChannel[channel.ID] = id
 	w.byName[topic.Name] = id
 	w.topics = append(w.topics, storage.TopicInfo{Topic: topic})
 	return id, nil
 }
 
-func channel(id storage.TopicID, schema uint16, topic storage.Topic) *mcaplib.Channel {
+func channel(id, schema uint16, topic storage.Topic) *mcaplib.Channel {
 	return &mcaplib.Channel{
-		ID: uint16(id + 1), SchemaID: schema, Topic: topic.Name, MessageEncoding: topic.SerializationFormat,
+		ID: id, SchemaID: schema, Topic: topic.Name, MessageEncoding: topic.SerializationFormat,
 		Metadata: map[string]string{
 			qosKey:      qos.EncodeText(topic.OfferedQoS, qosWordsVersion),
 			typeHashKey: topic.TypeHash,
 		},
 	}
-}
-
-// schema gives the id of a topic's schema and writes it when it is new. A definition that is not known gets an empty
-// encoding: "unknown", as others write, makes some readers refuse the whole file.
-func (w *Writer) schema(topic storage.Topic) (uint16, error) {
-	key := schemaKey{topic.Type, topic.Definition.Encoding, topic.Definition.Text}
-	if id, ok := w.schemas[key]; ok {
-		return id, nil
-	}
-	if len(w.schemas) >= math.MaxUint16 {
-		return 0, errManySchemas
-	}
-	id := uint16(len(w.schemas) + 1)
-	err := w.library.WriteSchema(&mcaplib.Schema{ID: id, Name: key.name, Encoding: key.encoding, Data: []byte(key.text)})
-	if err != nil {
-		return 0, err
-	}
-	w.schemas[key] = id
-	return id, nil
 }
 
 // Write implements storage.Writer.
