@@ -29,3 +29,18 @@ func (f Finding) String() string {
 	}
 	return fmt.Sprintf("%s: at byte %d: %s", f.Path, f.Offset, f.Text)
 }
+
+// Verification takes what Format.Verify meets. All functions are set, and are called one at a time. A place is the byte
+// of the file at which something begins, or -1 where a format has no such thing.
+type Verification struct {
+	// Report takes what is wrong with the structure of the file. What is wrong with topics and payloads as such, which
+	// is the same in every format, is found by who takes these.
+	Report func(Finding)
+	// Topic takes each topic when it turns up; definition is the place of its Definition. Ids count up from 0 in the
+	// order of the calls.
+	Topic func(topic Topic, place, definition int64)
+	// Message takes each message that can be read, in the order of the file. Data is valid during the call only.
+	Message func(m Message, place int64)
+	// Progress takes how many bytes more have been looked at.
+	Progress func(bytes int64)
+}

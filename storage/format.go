@@ -53,9 +53,9 @@ type Format struct {
 	// Stream reads a file from its start without ever going back, as it comes out of a decompressor; name is for
 	// messages. It is nil where a format can not be read so.
 	Stream func(name string, r io.Reader) (Stream, error)
-	// Verify goes through all of a file and reports what is wrong, in the order of the file. The error is one of
-	// reading, not of the content.
-	Verify func(path string, report func(Finding)) error
+	// Verify goes through all of a file once and tells what it finds, in the order of the file. It writes nothing. The
+	// error is one of reading, not of the content.
+	Verify func(path string, v Verification) error
 }
 
 // HeadLen is how many bytes from the start of a file suffice to recognise its format.
