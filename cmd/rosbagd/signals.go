@@ -1,5 +1,3 @@
-//go:build ros
-
 package main
 
 import (
