@@ -17,6 +17,8 @@ var (
 	ErrOtherStorage = errors.New("bag is of another storage")
 	// ErrGone is returned by a Writer whose directory or file was deleted, or moved where it matters.
 	ErrGone = errors.New("deleted or moved while it was being written")
+	// ErrSplitSize is returned by Create for a MaxSize below what the storage can do. Its text is rosbag2's.
+	ErrSplitSize = errors.New("Invalid bag splitting size given") //nolint:revive,staticcheck // the text is rosbag2's
 	// ErrSealed is returned by a Writer that was sealed.
 	ErrSealed = errors.New("bag is already finished")
 )

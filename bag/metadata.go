@@ -6,7 +6,7 @@ import (
 	"rosbagd/storage"
 )
 
-// MetadataVersion is the version that is written.
+// MetadataVersion is the newest version that is written.
 const MetadataVersion = 9
 
 // MetadataName is the name of the file in the bag directory.

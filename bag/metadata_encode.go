@@ -12,19 +12,48 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"rosbagd/storage"
 	"rosbagd/storage/qos"
 )
 
 const rootKey = "rosbag2_bagfile_information"
 
 // Encode gives the text of metadata.yaml in the newest version, laid out as rosbag2 does.
-func (m Metadata) Encode() ([]byte, error) {
-	return encodeNode(fields(rootKey, m.node()))
+func (m Metadata) Encode() ([]byte, error) { return m.EncodeVersion(MetadataVersion) }
+
+// EncodeVersion is Encode for one of the versions OldestMetadataVersion to MetadataVersion. What a version has no key
+// for is left out.
+func (m Metadata) EncodeVersion(version int) ([]byte, error) {
+	node, err := m.node(version)
+	if err != nil {
+		return nil, err
+	}
+	return encodeNode(fields(rootKey, node))
 }
 
-// EncodeInner gives the same without the root key, as storages keep it within a file.
-func (m Metadata) EncodeInner() ([]byte, error) {
-	return encodeNode(m.node())
+// EncodeInner is Encode without the root key, as storages keep it within a file.
+func (m Metadata) EncodeInner() ([]byte, error) { return m.EncodeInnerVersion(MetadataVersion) }
+
+// EncodeInnerVersion is EncodeVersion without the root key.
+func (m Metadata) EncodeInnerVersion(version int) ([]byte, error) {
+	node, err := m.node(version)
+	if err != nil {
+		return nil, err
+	}
+	return encodeNode(node)
+}
+
+// The versions that brought a key.
+const (
+	filesVersion      = 5
+	customDataVersion = 6
+	typeHashVersion   = 7
+	distroVersion     = 8
+)
+
+func metadataVersionError(version int) error {
+	return fmt.Errorf("metadata version %d: %w (known for writing: %d to %d)", version, storage.ErrUnsupported,
+		OldestMetadataVersion, MetadataVersion)
 }
 
 func encodeNode(node *yaml.Node) ([]byte, error) {
@@ -40,33 +69,28 @@ func encodeNode(node *yaml.Node) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-func (m Metadata) node() *yaml.Node {
-	topics, paths, files := sequence(), sequence(), sequence()
+func (m Metadata) node(version int) (*yaml.Node, error) {
+	if version < OldestMetadataVersion || version > MetadataVersion {
+		return nil, metadataVersionError(version)
+	}
+	topics, paths := sequence(), sequence()
 	for _, t := range m.Topics {
-		topics.Content = append(topics.Content, fields(
-			"topic_metadata", fields(
-				"name", text(t.Name),
-				"type", text(t.Type),
-				"serialization_format", text(t.SerializationFormat),
-				"offered_qos_profiles", qos.Encode(t.OfferedQoS, MetadataVersion),
-				"type_description_hash", text(t.TypeHash),
-			),
-			"message_count", unsigned(t.MessageCount),
-		))
+		topic := fields(
+			"name", text(t.Name),
+			"type", text(t.Type),
+			"serialization_format", text(t.SerializationFormat),
+			"offered_qos_profiles", qos.Encode(t.OfferedQoS, version),
+		)
+		if version >= typeHashVersion {
+			extend(topic, "type_description_hash", text(t.TypeHash))
+		}
+		topics.Content = append(topics.Content, fields("topic_metadata", topic, "message_count", unsigned(t.MessageCount)))
 	}
 	for _, path := range m.Paths {
 		paths.Content = append(paths.Content, text(path))
 	}
-	for _, f := range m.Files {
-		files.Content = append(files.Content, fields(
-			"path", text(f.Path),
-			"starting_time", startNode(f.StartNanos, f.MessageCount),
-			"duration", durationNode(f.Duration),
-			"message_count", unsigned(f.MessageCount),
-		))
-	}
-	return fields(
-		"version", unsigned(MetadataVersion),
+	node := fields(
+		"version", unsigned(uint64(version)),
 		"storage_identifier", text(m.StorageID),
 		"duration", durationNode(m.Duration),
 		"starting_time", startNode(m.StartNanos, m.MessageCount),
@@ -75,10 +99,34 @@ func (m Metadata) node() *yaml.Node {
 		"compression_format", text(m.CompressionFormat),
 		"compression_mode", text(m.CompressionMode),
 		"relative_file_paths", flowWhenEmpty(paths),
-		"files", flowWhenEmpty(files),
-		"custom_data", customNode(m.CustomData),
-		"ros_distro", text(m.ROSDistro),
 	)
+	if version >= filesVersion {
+		extend(node, "files", m.filesNode())
+	}
+	if version >= customDataVersion {
+		extend(node, "custom_data", customNode(m.CustomData))
+	}
+	if version >= distroVersion {
+		extend(node, "ros_distro", text(m.ROSDistro))
+	}
+	return node, nil
+}
+
+func (m Metadata) filesNode() *yaml.Node {
+	files := sequence()
+	for _, f := range m.Files {
+		files.Content = append(files.Content, fields(
+			"path", text(f.Path),
+			"starting_time", startNode(f.StartNanos, f.MessageCount),
+			"duration", durationNode(f.Duration),
+			"message_count", unsigned(f.MessageCount),
+		))
+	}
+	return flowWhenEmpty(files)
+}
+
+func extend(node *yaml.Node, key string, value *yaml.Node) {
+	node.Content = append(node.Content, text(key), value)
 }
 
 func startNode(start int64, messages uint64) *yaml.Node {

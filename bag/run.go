@@ -158,7 +158,7 @@ func (w *Writer) finishPart(p *part) error {
 	w.mu.Lock()
 	metadata := w.metadata(slices.Index(w.files, p) + 1)
 	w.mu.Unlock()
-	inner, err := metadata.EncodeInner()
+	inner, err := metadata.EncodeInnerVersion(w.options.MetadataVersion)
 	if err == nil {
 		err = p.writer.Seal(inner)
 	}
@@ -203,7 +203,7 @@ func (w *Writer) writeClosedMetadata(p *part) error {
 }
 
 func (w *Writer) writeMetadata(metadata Metadata) error {
-	data, err := metadata.Encode()
+	data, err := metadata.EncodeVersion(w.options.MetadataVersion)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (w *Writer) Seal() error {
 
 // sealCurrent finishes the last file. metadata.yaml follows right after it.
 func (w *Writer) sealCurrent() error {
-	inner, err := w.Metadata().EncodeInner()
+	inner, err := w.Metadata().EncodeInnerVersion(w.options.MetadataVersion)
 	if err == nil {
 		err = w.current.writer.Seal(inner)
 	}

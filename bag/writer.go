@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,30 +14,8 @@ import (
 	"go.uber.org/zap"
 
 	"rosbagd/storage"
-	"rosbagd/storage/formats"
 	"rosbagd/storage/qos"
 )
-
-// The default ages; see WriterOptions.
-const (
-	DefaultFlushAge = time.Second
-	DefaultSyncAge  = 5 * time.Second
-)
-
-// WriterOptions are the settings of a Writer. The zero WriterOptions are the default.
-type WriterOptions struct {
-	StorageID string // formats.DefaultID when empty
-	Preset    string // storage preset profile
-	// FlushAge: what was written longer ago survives the death of the process. 0 is DefaultFlushAge.
-	FlushAge time.Duration
-	// SyncAge: what was written longer ago survives a loss of power, as far as the disk keeps up. 0 is DefaultSyncAge.
-	SyncAge    time.Duration
-	ROSDistro  string
-	CustomData map[string]string
-	// OnSplit is called from Run or Seal when the closed file is final and metadata.yaml names it.
-	OnSplit func(closed, opened string)
-	Logger  *zap.Logger // nil logs nothing
-}
 
 // Writer writes a bag. AddTopic, Write and Split belong to one goroutine; SetCustomData, UpdateTopic and Metadata may
 // be called from others.
@@ -80,16 +57,7 @@ type part struct {
 
 // Create makes the directory, its parents and the first file. A path that exists is ErrExists and stays as it is.
 func Create(directory string, options WriterOptions) (*Writer, error) {
-	if options.StorageID == "" {
-		options.StorageID = formats.DefaultID
-	}
-	if options.FlushAge <= 0 {
-		options.FlushAge = DefaultFlushAge
-	}
-	if options.SyncAge <= 0 {
-		options.SyncAge = DefaultSyncAge
-	}
-	format, err := formats.Lookup(options.StorageID)
+	options, format, err := options.complete()
 	if err != nil {
 		return nil, fmt.Errorf("create bag: %w", err)
 	}
@@ -104,9 +72,6 @@ func Create(directory string, options WriterOptions) (*Writer, error) {
 		directory: directory, format: format, options: options, log: options.Logger,
 		queued: make(chan struct{}, 1), stop: make(chan struct{}),
 		byName: map[string]storage.TopicID{}, custom: maps.Clone(options.CustomData),
-	}
-	if w.log == nil {
-		w.log = zap.NewNop()
 	}
 	if w.custom == nil {
 		w.custom = map[string]string{}
@@ -124,8 +89,8 @@ func Create(directory string, options WriterOptions) (*Writer, error) {
 
 // openPart makes a file with all topics. Only the writing goroutine calls it.
 func (w *Writer) openPart(number int) (*part, error) {
-	p := &part{name: filepath.Base(w.directory) + "_" + strconv.Itoa(number) + w.format.Extension}
-	metadata, err := w.Metadata().EncodeInner()
+	p := &part{name: w.options.FileNames.name(w.directory, number, time.Now()) + w.format.Extension}
+	metadata, err := w.Metadata().EncodeInnerVersion(w.options.MetadataVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +98,10 @@ func (w *Writer) openPart(number int) (*part, error) {
 		return nil, err
 	}
 	path := filepath.Join(w.directory, p.name)
-	p.writer, err = w.format.Create(path, storage.CreateOptions{Preset: w.options.Preset, Metadata: metadata})
+	p.writer, err = w.format.Create(path, storage.CreateOptions{
+		Preset: w.options.Preset, Config: w.options.StorageConfig, Metadata: metadata,
+		MetadataVersion: w.options.MetadataVersion, ROSDistro: w.options.ROSDistro,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open next bag file: %w", err)
 	}
@@ -330,7 +298,8 @@ func (w *Writer) Metadata() Metadata {
 // metadata describes the first n files; the counts of topics are always those of all. It is called with mu held.
 func (w *Writer) metadata(n int) Metadata {
 	m := Metadata{
-		Version: MetadataVersion, StorageID: w.format.ID, ROSDistro: w.options.ROSDistro, CustomData: maps.Clone(w.custom),
+		Version: w.options.MetadataVersion, StorageID: w.format.ID, CompressionFormat: w.options.CompressionFormat,
+		CompressionMode: w.options.CompressionMode, ROSDistro: w.options.ROSDistro, CustomData: maps.Clone(w.custom),
 	}
 	for i, topic := range w.topics {
 		topic.Definition = storage.Definition{}

@@ -23,6 +23,9 @@ type CreateOptions struct {
 	// Metadata is the YAML of the bag's metadata (without its root key) as it is at the start, for formats that keep a
 	// copy; empty for none.
 	Metadata []byte
+	// MetadataVersion is the version in which a file keeps offered QoS profiles: as text with words from 9 on, with
+	// numbers before; see qos.EncodeText. 0 is 9.
+	MetadataVersion int
 	// ROSDistro is the distro that records, for formats that keep it; empty when it is not known.
 	ROSDistro string
 }

@@ -1,0 +1,132 @@
+package bag
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"rosbagd/storage"
+	"rosbagd/storage/formats"
+)
+
+// The default ages; see WriterOptions.
+const (
+	DefaultFlushAge = time.Second
+	DefaultSyncAge  = 5 * time.Second
+)
+
+// OldestMetadataVersion is the oldest version that can be written: that of Foxy.
+const OldestMetadataVersion = 4
+
+// CompressionZstd is the only compression format that rosbag2 has.
+const CompressionZstd = "zstd"
+
+// DefaultCompressionLevel is rosbag2's.
+const DefaultCompressionLevel = 1
+
+// WriterOptions are the settings of a Writer. The zero WriterOptions are the default.
+type WriterOptions struct {
+	StorageID     string         // formats.DefaultID when empty
+	Preset        string         // storage preset profile
+	StorageConfig storage.Config // storage config file, applied over the preset
+	// FlushAge: what was written longer ago survives the death of the process. 0 is DefaultFlushAge.
+	FlushAge time.Duration
+	// SyncAge: what was written longer ago survives a loss of power, as far as the disk keeps up. 0 is DefaultSyncAge.
+	SyncAge time.Duration
+	// MaxSize in bytes: a message goes into a new file when the current one has this size or more (what is still in
+	// memory included). 0 is no limit; less than the format's MinSplit is refused.
+	MaxSize int64
+	// MaxDuration: a message goes into a new file when it was received more than this after the first message (the one
+	// with the smallest log time) of the current one. 0 is no limit.
+	MaxDuration time.Duration
+	FileNames   FileNames
+	// CompressionMode is empty, CompressionFile or CompressionMessage (any case; "none" is empty).
+	CompressionMode string
+	// CompressionFormat of a CompressionMode; empty is CompressionZstd.
+	CompressionFormat string
+	// CompressionLevel is on the scale of the zstd command, 1 to 22. 0 is DefaultCompressionLevel.
+	CompressionLevel int
+	// CompressionThreads bounds how many messages (or files) are compressed at a time. 0 is one for each core.
+	CompressionThreads int
+	// MetadataVersion is written to metadata.yaml and into the files, OldestMetadataVersion to MetadataVersion. 0 is the
+	// newest.
+	MetadataVersion int
+	ROSDistro       string
+	CustomData      map[string]string
+	// OnSplit is called from Run or Seal when the closed file is final (compressed, if that was asked for) and
+	// metadata.yaml names it.
+	OnSplit func(closed, opened string)
+	Logger  *zap.Logger // nil logs nothing
+}
+
+// complete fills in the defaults and refuses what can not be.
+func (o WriterOptions) complete() (WriterOptions, storage.Format, error) {
+	if o.StorageID == "" {
+		o.StorageID = formats.DefaultID
+	}
+	if o.FlushAge <= 0 {
+		o.FlushAge = DefaultFlushAge
+	}
+	if o.SyncAge <= 0 {
+		o.SyncAge = DefaultSyncAge
+	}
+	if o.MetadataVersion == 0 {
+		o.MetadataVersion = MetadataVersion
+	}
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	format, err := formats.Lookup(o.StorageID)
+	if err != nil {
+		return o, format, err
+	}
+	// rosbag2's sentence.
+	if o.MaxSize != 0 && o.MaxSize < format.MinSplit {
+		return o, format, fmt.Errorf("%w. Please provide a value greater than %d. Specified value of %d",
+			ErrSplitSize, format.MinSplit, o.MaxSize)
+	}
+	if o.MaxDuration < 0 {
+		return o, format, fmt.Errorf("split duration %v is negative", o.MaxDuration)
+	}
+	if o.MetadataVersion < OldestMetadataVersion || o.MetadataVersion > MetadataVersion {
+		return o, format, metadataVersionError(o.MetadataVersion)
+	}
+	if err := o.completeCompression(); err != nil {
+		return o, format, err
+	}
+	if o.CompressionMode != "" {
+		return o, format, fmt.Errorf("compression mode %s: %w", o.CompressionMode, storage.ErrUnsupported)
+	}
+	return o, format, nil
+}
+
+func (o *WriterOptions) completeCompression() error {
+	o.CompressionMode = strings.ToUpper(o.CompressionMode)
+	switch o.CompressionMode {
+	case "", "NONE":
+		o.CompressionMode, o.CompressionFormat = "", ""
+		return nil
+	case CompressionFile, CompressionMessage:
+	default:
+		return fmt.Errorf("compression mode %q: %w (known: none, file, message)", o.CompressionMode, storage.ErrUnsupported)
+	}
+	if o.CompressionFormat == "" {
+		o.CompressionFormat = CompressionZstd
+	}
+	if o.CompressionFormat != CompressionZstd {
+		return fmt.Errorf("compression format %q: %w (known: %s)", o.CompressionFormat, storage.ErrUnsupported, CompressionZstd)
+	}
+	if o.CompressionLevel == 0 {
+		o.CompressionLevel = DefaultCompressionLevel
+	}
+	if o.CompressionLevel < 1 || o.CompressionLevel > 22 {
+		return fmt.Errorf("compression level %d is not within 1 to 22", o.CompressionLevel)
+	}
+	if o.CompressionThreads < 0 {
+		return errors.New("number of compression threads is negative")
+	}
+	return nil
+}
