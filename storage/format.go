@@ -28,6 +28,8 @@ type CreateOptions struct {
 	MetadataVersion int
 	// ROSDistro is the distro that records, for formats that keep it; empty when it is not known.
 	ROSDistro string
+	// Files is where the file is made, for formats that do not leave that to a library; nil is OSFiles.
+	Files Files
 }
 
 // OpenOptions are the settings for reading that every format understands in its own way.

@@ -42,7 +42,8 @@ type Writer interface {
 	Write([]Message) error
 	// Flush hands everything written so far to the operating system: it survives the death of this process.
 	Flush() error
-	// Sync makes what was flushed so far survive a loss of power. It may take seconds and does not hold up Write.
+	// Sync makes what was flushed so far, and the name of the file, survive a loss of power. It may take seconds and does
+	// not hold up Write.
 	Sync() error
 	// Size is how large the file is, in bytes, with what is still in memory.
 	Size() int64

@@ -29,7 +29,7 @@ func Format() storage.Format {
 			if err != nil {
 				return nil, err
 			}
-			preset.Metadata = options.Metadata
+			preset.Metadata, preset.Files = options.Metadata, options.Files
 			return Create(path, preset)
 		},
 		Open: func(path string, _ storage.OpenOptions) (storage.Reader, error) { return Open(path) },
@@ -68,6 +68,7 @@ type Options struct {
 	NoChunkCRC  bool
 	// Metadata is written at once when it is not empty; see storage.Writer.Seal.
 	Metadata []byte
+	Files    storage.Files // nil is storage.OSFiles
 }
 
 // Preset gives the options of a storage preset profile. "fastwrite" is without chunks in rosbag2, which makes a file

@@ -22,7 +22,7 @@ func (w *Writer) Seal(metadata []byte) error {
 	if err := w.writeEnd(metadata); err != nil {
 		return w.fail(start, err)
 	}
-	if err := w.sink.file.Sync(); err != nil {
+	if err := w.sink.sync(); err != nil {
 		w.failed = fmt.Errorf("sync %s: %w", w.path, err)
 		return w.failed
 	}

@@ -1,11 +1,10 @@
 package mcap
 
 import (
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"rosbagd/storage"
 )
@@ -13,33 +12,44 @@ import (
 // sink is the file below the library's writer. It joins small writes, passes large ones through, and can go back to
 // the end of the last whole chunk.
 type sink struct {
-	file    sinkFile
+	file    storage.File
+	files   storage.Files
+	path    string
+	named   atomic.Bool // the directory was synced since the file was made
 	buffer  []byte
 	written int64 // bytes in the file, without the buffer
 	crc     uint32
 	withCRC bool // compute crc over what passes
 }
 
-// sinkFile is what sink needs of an os.File.
-type sinkFile interface {
-	Write(p []byte) (int, error)
-	Truncate(size int64) error
-	Sync() error
-	Close() error
-}
-
 const sinkBuffer = 64 << 10
 
-// createSink makes the file under its final name and syncs its directory, so that the name survives a loss of power.
-func createSink(path string) (*sink, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
+// createSink makes the file under its final name. That the name survives a loss of power is part of the first sync, so
+// that a new file does not wait for a disk that is busy with the last one.
+func createSink(path string, files storage.Files) (*sink, error) {
+	if files == nil {
+		files = storage.OSFiles{}
+	}
+	file, err := files.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("create bag file: %w", err)
 	}
-	if err := storage.SyncDirectory(filepath.Dir(path)); err != nil {
-		return nil, errors.Join(err, file.Close())
+	return &sink{file: file, files: files, path: path, buffer: make([]byte, 0, sinkBuffer)}, nil
+}
+
+// sync makes what was flushed survive a loss of power. It needs no lock.
+func (s *sink) sync() error {
+	if err := s.file.Sync(); err != nil {
+		return err
 	}
-	return &sink{file: file, buffer: make([]byte, 0, sinkBuffer)}, nil
+	if s.named.Load() {
+		return nil
+	}
+	if err := s.files.SyncDirectory(filepath.Dir(s.path)); err != nil {
+		return err
+	}
+	s.named.Store(true)
+	return nil
 }
 
 func (s *sink) Write(p []byte) (int, error) {

@@ -96,7 +96,7 @@ func Create(path string, options Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	sink, err := createSink(path)
+	sink, err := createSink(path, options.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func Create(path string, options Options) (*Writer, error) {
 	}
 	if err := w.writeHead(options.Metadata); err != nil {
 		// Nobody knows of the file yet, so it does not stay behind.
-		return nil, errors.Join(fmt.Errorf("create %s: %w", path, err), sink.file.Close(), os.Remove(path))
+		return nil, errors.Join(fmt.Errorf("create %s: %w", path, err), sink.file.Close(), sink.files.Remove(path))
 	}
 	return w, nil
 }
@@ -355,7 +355,7 @@ func (w *Writer) flush() error {
 
 // Sync implements storage.Writer. It holds no lock, so that a disk that blocks for seconds blocks nobody else.
 func (w *Writer) Sync() error {
-	if err := w.sink.file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := w.sink.sync(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("sync %s: %w", w.path, err)
 	}
 	return nil

@@ -154,16 +154,16 @@ func TestMessageThatIsTooLargeCostsItself(t *testing.T) {
 
 // fullDisk takes a number of bytes, then is full.
 type fullDisk struct {
-	sinkFile
+	storage.File
 	left int
 }
 
 func (d *fullDisk) Write(p []byte) (int, error) {
 	if len(p) <= d.left {
 		d.left -= len(p)
-		return d.sinkFile.Write(p)
+		return d.File.Write(p)
 	}
-	n, err := d.sinkFile.Write(p[:d.left])
+	n, err := d.File.Write(p[:d.left])
 	d.left = 0
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "x.mcap", Err: syscall.ENOSPC})
 }
@@ -172,7 +172,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 func TestFullDisk(t *testing.T) {
 	for left := 0; left < 6000; left += 97 {
 		w, path := newWriter(t, Options{ChunkSize: 500})
-		w.sink.file = &fullDisk{sinkFile: w.sink.file, left: left}
+		w.sink.file = &fullDisk{File: w.sink.file, left: left}
 		var err error
 		for i := 0; err == nil; i++ {
 			require.Less(t, i, 1000)
