@@ -24,7 +24,7 @@ func TestEveryCodecGivesBackWhatItWasGiven(t *testing.T) {
 			require.Equal(t, codec.Extension, found.Extension)
 			require.NotEmpty(t, codec.Description)
 			for _, message := range []string{"", "a", strings.Repeat("0123456789", 100_000)} {
-				frame, err := codec.Compress([]byte("head"), []byte(message))
+				frame, err := codec.Compress([]byte("head"), []byte(message), 0)
 				require.NoError(t, err)
 				require.Equal(t, "head", string(frame[:4]))
 				got, err := codec.Decompress([]byte("x"), frame[4:])
@@ -32,7 +32,7 @@ func TestEveryCodecGivesBackWhatItWasGiven(t *testing.T) {
 				require.Equal(t, "x"+message, string(got))
 
 				var file bytes.Buffer
-				w, err := codec.NewWriter(&file)
+				w, err := codec.NewWriter(&file, codec.MaxLevel, int64(len(message)))
 				require.NoError(t, err)
 				_, err = io.WriteString(w, message)
 				require.NoError(t, err)
@@ -56,12 +56,16 @@ func TestLookupNamesWhatThereIs(t *testing.T) {
 
 // TestZstdSaysHowLargeAMessageIs: rosbag2 allocates by what the frame tells.
 func TestZstdSaysHowLargeAMessageIs(t *testing.T) {
-	frame, err := zstdCodec().Compress(nil, make([]byte, 5000))
-	require.NoError(t, err)
-	var head zstd.Header
-	require.NoError(t, head.Decode(frame))
-	require.True(t, head.HasFCS)
-	require.EqualValues(t, 5000, head.FrameContentSize)
+	for _, size := range []int{0, 1, 255, 256, 1023, 1024, 1025, 5000, 1 << 20, 5 << 20} {
+		for level := range zstdCodec().MaxLevel {
+			frame, err := zstdCodec().Compress(nil, make([]byte, size), level)
+			require.NoError(t, err)
+			var head zstd.Header
+			require.NoError(t, head.Decode(frame))
+			require.True(t, head.HasFCS, "%d bytes", size)
+			require.EqualValues(t, size, head.FrameContentSize)
+		}
+	}
 }
 
 // TestAFrameThatClaimsMuchCostsLittle: 13 bytes say that they are a gigabyte.
@@ -77,7 +81,7 @@ func TestAFrameThatClaimsMuchCostsLittle(t *testing.T) {
 
 func TestTornStreamGivesWhatItHas(t *testing.T) {
 	var file bytes.Buffer
-	w, err := zstdCodec().NewWriter(&file)
+	w, err := zstdCodec().NewWriter(&file, 0, -1)
 	require.NoError(t, err)
 	text := make([]byte, 1<<20)
 	for i := range text {

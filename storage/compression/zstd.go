@@ -18,19 +18,14 @@ const (
 	maxWindow = 128 << 20
 )
 
-// zstdCodec is Zstandard at level 1, as rosbag2 has it.
+// zstdCodec is Zstandard; rosbag2 has level 1 of it.
 func zstdCodec() Codec {
 	return Codec{
 		ID:          "zstd",
 		Extension:   ".zstd",
-		Description: "Zstandard (RFC 8878), level 1",
-		NewWriter: func(w io.Writer) (io.WriteCloser, error) {
-			encoder, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true))
-			if err != nil {
-				return nil, fmt.Errorf("set up zstd: %w", err)
-			}
-			return encoder, nil
-		},
+		Description: "Zstandard (RFC 8878)",
+		MaxLevel:    22,
+		NewWriter:   newZstdWriter,
 		NewReader: func(r io.Reader) (io.ReadCloser, error) {
 			decoder, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
 			if err != nil {
@@ -43,22 +38,55 @@ func zstdCodec() Codec {
 	}
 }
 
+// newZstdWriter makes one frame, with a checksum of its content.
+func newZstdWriter(w io.Writer, level int, size int64) (io.WriteCloser, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)), zstd.WithEncoderConcurrency(1),
+		zstd.WithZeroFrames(true))
+	if err != nil {
+		return nil, fmt.Errorf("set up zstd: %w", err)
+	}
+	if size <= 0 { // an empty frame has no size to tell
+		encoder.Reset(w)
+	} else {
+		encoder.ResetContentSize(w, size)
+	}
+	return encoder, nil
+}
+
+// messageEncoder compresses single messages at one level. The library leaves the size out of frames below 256 bytes,
+// which rosbag2 refuses, unless they are single segments; those in turn ask a reader for memory of their whole size.
+type messageEncoder struct {
+	once         sync.Once
+	small, large *zstd.Encoder
+	err          error
+}
+
+func (e *messageEncoder) setUp(kind zstd.EncoderLevel) {
+	options := []zstd.EOption{zstd.WithEncoderLevel(kind), zstd.WithZeroFrames(true)}
+	if e.large, e.err = zstd.NewWriter(nil, options...); e.err == nil {
+		e.small, e.err = zstd.NewWriter(nil, append(options, zstd.WithSingleSegment(true))...)
+	}
+}
+
 // The coders of single messages have no goroutine of their own and are shared.
 var (
-	zstdEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-		return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithZeroFrames(true))
-	})
-	zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+	zstdEncoders [zstd.SpeedBestCompression + 1]messageEncoder
+	zstdDecoder  = sync.OnceValues(func() (*zstd.Decoder, error) {
 		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxWindow(maxWindow))
 	})
 )
 
-func compressZstd(dst, message []byte) ([]byte, error) {
-	encoder, err := zstdEncoder()
-	if err != nil {
-		return dst, fmt.Errorf("set up zstd: %w", err)
+func compressZstd(dst, message []byte, level int) ([]byte, error) {
+	kind := zstd.EncoderLevelFromZstd(level)
+	shared := &zstdEncoders[kind]
+	shared.once.Do(func() { shared.setUp(kind) })
+	if shared.err != nil {
+		return dst, fmt.Errorf("set up zstd: %w", shared.err)
 	}
-	return encoder.EncodeAll(message, dst), nil
+	if len(message) <= zstd.MinWindowSize {
+		return shared.small.EncodeAll(message, dst), nil
+	}
+	return shared.large.EncodeAll(message, dst), nil
 }
 
 func decompressZstd(dst, frame []byte) ([]byte, error) {
