@@ -12,6 +12,7 @@ var (
 	errChecksum    = errors.New("checksum does not match")
 	errChunkSize   = errors.New("chunk has another size than it says")
 	errCompression = errors.New("unknown chunk compression")
+	errIndex       = errors.New("message index does not fit its chunk")
 	errNoChannel   = errors.New("message of a channel that was not described before")
 )
 

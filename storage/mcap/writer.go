@@ -53,6 +53,7 @@ type Writer struct {
 	chunk   mcaplib.Chunk           // reused
 	batch   []*mcaplib.MessageIndex // reused
 	index   indexLog
+	copied  copiedChunk
 
 	topics    []storage.TopicInfo // counts without the chunk being built
 	byName    map[string]storage.TopicID

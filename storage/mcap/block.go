@@ -1,0 +1,295 @@
+package mcap
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"slices"
+
+	mcaplib "github.com/foxglove/mcap/go/mcap"
+
+	"rosbagd/storage"
+)
+
+// Blocks implements storage.BlockReader: the chunks, and what stands outside of them. A chunk is Whole when message
+// indexes tell what is in it.
+func (r *Reader) Blocks() ([]storage.Block, error) {
+	chunks, err := r.chunks()
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([]storage.Block, len(chunks))
+	for i, ref := range chunks {
+		blocks[i] = storage.Block{
+			StartNanos: ref.start, EndNanos: ref.end, Size: ref.length + ref.indexLen,
+			Whole: !ref.bare && ref.indexLen > 0,
+		}
+	}
+	return blocks, nil
+}
+
+// chunks gives them in the order of the file.
+func (r *Reader) chunks() ([]chunkRef, error) {
+	line, err := r.timeline(storage.ByFile)
+	if err != nil {
+		return nil, err
+	}
+	return line.chunks, nil
+}
+
+// AddTopicOf implements storage.BlockWriter.
+func (w *Writer) AddTopicOf(from storage.Reader, topic storage.TopicID) (storage.TopicID, error) {
+	infos := from.Info().Topics
+	if topic < 0 || int(topic) >= len(infos) {
+		return 0, errNoTopic
+	}
+	added := infos[topic].Topic
+	r, ok := from.(*Reader)
+	if !ok {
+		return w.AddTopic(added)
+	}
+	w.mu.Lock()
+	if id, known, err := w.known(added); known || err != nil {
+		w.mu.Unlock()
+		return id, err
+	}
+	if channel, key, ok := w.adoptable(r, topic); ok {
+		defer w.mu.Unlock()
+		return w.addTopic(added, channel, key)
+	}
+	w.mu.Unlock()
+	return w.AddTopic(added)
+}
+
+// adoptable finds the channel of a topic and its schema, if their ids are free here. A topic with several channels can
+// not keep them all, a channel without a schema, or with one that is "unknown", is better described anew.
+func (w *Writer) adoptable(r *Reader, topic storage.TopicID) (*mcaplib.Channel, schemaKey, bool) {
+	var found *mcaplib.Channel
+	for id, t := range r.topics {
+		if t != topic {
+			continue
+		}
+		if found != nil {
+			return nil, schemaKey{}, false
+		}
+		found = r.contents.channels[id]
+	}
+	if found == nil {
+		return nil, schemaKey{}, false
+	}
+	if _, taken := w.byChannel[found.ID]; taken {
+		return nil, schemaKey{}, false
+	}
+	schema, ok := r.contents.schemas[found.SchemaID]
+	if !ok || schema.ID == 0 || schema.Encoding == unknownEncoding {
+		return nil, schemaKey{}, false
+	}
+	key := keyOf(schema)
+	if known, taken := w.schemas[schema.ID]; taken && known != key {
+		return nil, schemaKey{}, false
+	}
+	return found, key, true
+}
+
+// unknownEncoding is what rosbag2 writes for a definition that it did not find; some readers refuse such a file.
+const unknownEncoding = "unknown"
+
+func keyOf(s *mcaplib.Schema) schemaKey { return schemaKey{s.Name, s.Encoding, string(s.Data)} }
+
+// Accepts implements storage.BlockWriter. Channels may be described within a chunk too (rosbag2 does it), so all of the
+// file must be the same here, not only those that have messages.
+func (w *Writer) Accepts(from storage.Reader) bool {
+	r, ok := from.(*Reader)
+	if !ok {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, theirs := range r.contents.channels {
+		topic, ok := w.byChannel[id]
+		if !ok {
+			return false
+		}
+		ours := w.channels[topic]
+		schema, ok := r.contents.schemas[theirs.SchemaID]
+		if !ok || ours.SchemaID != theirs.SchemaID || w.schemas[ours.SchemaID] != keyOf(schema) ||
+			ours.Topic != theirs.Topic || ours.MessageEncoding != theirs.MessageEncoding ||
+			!maps.Equal(ours.Metadata, theirs.Metadata) {
+			return false
+		}
+	}
+	return true
+}
+
+// CopyBlock implements storage.BlockWriter. Message indexes count from the start of the unpacked chunk, so they are the
+// same wherever it stands.
+func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCheck) error {
+	r, ok := from.(*Reader)
+	if !ok {
+		return storage.ErrOtherIDs
+	}
+	chunks, err := r.chunks()
+	if err != nil {
+		return err
+	}
+	if block < 0 || block >= len(chunks) || chunks[block].bare || chunks[block].indexLen == 0 {
+		return storage.ErrOtherIDs
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return w.failed
+	}
+	copied := &w.copied
+	if err := copied.read(r, chunks[block], check); err != nil {
+		return err
+	}
+	for _, index := range copied.indexes {
+		if _, ok := w.byChannel[index.ChannelID]; !ok {
+			return storage.ErrOtherIDs
+		}
+	}
+	if err := w.cut(); err != nil {
+		return err
+	}
+	start := w.sink.offset()
+	err = w.library.WriteChunkWithIndexes(&copied.chunk, copied.pointers())
+	if err == nil {
+		err = w.sink.flush()
+	}
+	if err != nil {
+		return w.fail(start, err)
+	}
+	w.index.add(w.library.ChunkIndexes[0], copied.batch)
+	w.library.ChunkIndexes = w.library.ChunkIndexes[:0]
+	for i := range copied.indexes {
+		index := &copied.indexes[i]
+		w.topics[w.byChannel[index.ChannelID]].MessageCount += uint64(len(index.Entries()))
+	}
+	w.total.add(copied.messages, copied.start, copied.end)
+	return nil
+}
+
+// copiedChunk is a chunk on its way to another file. Its memory is used again for the next one.
+type copiedChunk struct {
+	raw        []byte
+	chunk      mcaplib.Chunk
+	indexes    []mcaplib.MessageIndex
+	batch      []*mcaplib.MessageIndex
+	messages   uint64
+	start, end int64
+}
+
+func (c *copiedChunk) pointers() []*mcaplib.MessageIndex {
+	c.batch = c.batch[:0]
+	for i := range c.indexes {
+		c.batch = append(c.batch, &c.indexes[i])
+	}
+	return c.batch
+}
+
+// read takes a chunk with its message indexes out of a file and checks that they fit together.
+func (c *copiedChunk) read(r *Reader, ref chunkRef, check storage.BlockCheck) error {
+	length := ref.length + ref.indexLen
+	if ref.offset < 0 || length < recordHeaderLen || ref.offset > r.size || length > r.size-ref.offset {
+		return r.corrupt(ref.offset, errNoRecord)
+	}
+	c.raw = slices.Grow(c.raw[:0], int(length))[:length]
+	if err := r.read(c.raw, ref.offset); err != nil {
+		return err
+	}
+	raw := c.raw[:ref.length]
+	if raw[0] != byte(mcaplib.OpChunk) || binary.LittleEndian.Uint64(raw[1:]) != uint64(len(raw)-recordHeaderLen) {
+		return r.corrupt(ref.offset, errNoRecord)
+	}
+	head, err := parseChunkHead(raw[recordHeaderLen:])
+	if err != nil {
+		return r.corrupt(ref.offset, err)
+	}
+	stored := raw[recordHeaderLen+head.headLen:]
+	if head.recordsLen != uint64(len(stored)) {
+		return r.corrupt(ref.offset, errChunkSize)
+	}
+	if !slices.Contains(compressions(), head.compression) {
+		return r.corrupt(ref.offset, fmt.Errorf("%w %q", errCompression, head.compression))
+	}
+	if head.compression == CompressionNone && check == storage.CheckIndex {
+		if head.uncompressed != head.recordsLen {
+			return r.corrupt(ref.offset, errChunkSize)
+		}
+		if head.crc != 0 && crc32.ChecksumIEEE(stored) != head.crc {
+			return r.corrupt(ref.offset, errChecksum)
+		}
+	}
+	if check == storage.CheckContent {
+		if err := c.unpack(r, ref); err != nil {
+			return err
+		}
+	}
+	c.chunk = mcaplib.Chunk{
+		MessageStartTime: uint64(head.start), MessageEndTime: uint64(head.end), UncompressedSize: head.uncompressed,
+		UncompressedCRC: head.crc, Compression: string(head.compression), Records: stored,
+	}
+	return c.readIndexes(r, ref, head)
+}
+
+// unpack goes through the records of the chunk.
+func (c *copiedChunk) unpack(r *Reader, ref chunkRef) error {
+	records, err := r.load(ref)
+	if err != nil {
+		return err
+	}
+	at, err := walk(records, func(mcaplib.OpCode, []byte, int) error { return nil })
+	if err != nil {
+		return r.corrupt(ref.offset, fmt.Errorf("at byte %d of chunk: %w", at, err))
+	}
+	return nil
+}
+
+// readIndexes takes the message index records behind the chunk. An index that does not fit its chunk is worth nothing in
+// the new file, so such a chunk is not copied.
+func (c *copiedChunk) readIndexes(r *Reader, ref chunkRef, head chunkHead) error {
+	c.indexes, c.messages = c.indexes[:0], 0
+	c.start, c.end = head.start, head.end
+	rest := c.raw[ref.length:]
+	for len(rest) > 0 {
+		at := ref.offset + ref.length + ref.indexLen - int64(len(rest))
+		if len(rest) < recordHeaderLen+6 || rest[0] != byte(mcaplib.OpMessageIndex) {
+			return r.corrupt(at, errNoRecord)
+		}
+		length := binary.LittleEndian.Uint64(rest[1:])
+		body := rest[recordHeaderLen:]
+		if length > uint64(len(body)) || length < 6 ||
+			uint64(binary.LittleEndian.Uint32(body[2:])) != length-6 || (length-6)%16 != 0 {
+			return r.corrupt(at, errNoRecord)
+		}
+		rest, body = body[length:], body[:length]
+		if length == 6 { // of no message
+			continue
+		}
+		index := c.index(binary.LittleEndian.Uint16(body))
+		for entries := body[6:]; len(entries) > 0; entries = entries[16:] {
+			time, offset := binary.LittleEndian.Uint64(entries), binary.LittleEndian.Uint64(entries[8:])
+			if offset >= head.uncompressed || nanos(time) < head.start || nanos(time) > head.end {
+				return r.corrupt(at, errIndex)
+			}
+			index.Add(time, offset)
+			c.messages++
+		}
+	}
+	if c.messages == 0 {
+		return storage.ErrOtherIDs // nothing to copy, or nothing that is known
+	}
+	return nil
+}
+
+// index gives the next one, with the memory that it had.
+func (c *copiedChunk) index(channel uint16) *mcaplib.MessageIndex {
+	n := len(c.indexes)
+	c.indexes = slices.Grow(c.indexes, 1)[:n+1]
+	index := &c.indexes[n]
+	index.Reset()
+	index.ChannelID = channel
+	return index
+}
