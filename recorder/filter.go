@@ -2,7 +2,8 @@ package recorder
 
 import (
 	"slices"
-	"strings"
+
+	"rosbagd/bag"
 )
 
 // Filter says which topics are recorded. The zero Filter takes none.
@@ -31,11 +32,11 @@ func (f Filter) Select(name string, types []string) Verdict {
 		return NotSelected
 	}
 	switch kindOf(name, types) {
-	case actionTopic:
+	case bag.ActionTopic:
 		if !f.AllActions {
 			return NotSelected
 		}
-	case serviceTopic:
+	case bag.ServiceTopic:
 		if !f.AllServices {
 			return NotSelected
 		}
@@ -43,7 +44,7 @@ func (f Filter) Select(name string, types []string) Verdict {
 		if !f.AllTopics && !slices.Contains(f.Topics, name) {
 			return NotSelected
 		}
-		if isHidden(name) && !f.IncludeHidden {
+		if bag.IsHidden(name) && !f.IncludeHidden {
 			return Hidden
 		}
 	}
@@ -58,41 +59,12 @@ func (f Filter) namesOnly() bool {
 	return len(f.Topics) > 0 && !f.AllTopics && !f.AllServices && !f.AllActions
 }
 
-// kind is what a topic belongs to.
-type kind int
-
-const (
-	plainTopic kind = iota
-	serviceTopic
-	actionTopic
-)
-
-const eventSuffix = "/_service_event"
-
-// kindOf tells by the ends of the name and of the type what a topic belongs to; both must match.
-func kindOf(name string, types []string) kind {
+// kindOf tells what a topic belongs to by the first of its types that tells.
+func kindOf(name string, types []string) bag.TopicKind {
 	for _, typ := range types {
-		if isActionTopic(name, typ) {
-			return actionTopic
-		}
-		if strings.HasSuffix(name, eventSuffix) && strings.Contains(typ, "/srv/") && strings.HasSuffix(typ, "_Event") {
-			return serviceTopic
+		if kind, _ := bag.KindOf(name, typ); kind != bag.PlainTopic {
+			return kind
 		}
 	}
-	return plainTopic
-}
-
-func isActionTopic(name, typ string) bool {
-	for _, a := range [...]struct{ name, infix, typ string }{
-		{"/_action/send_goal" + eventSuffix, "/action/", "_SendGoal_Event"},
-		{"/_action/get_result" + eventSuffix, "/action/", "_GetResult_Event"},
-		{"/_action/cancel_goal" + eventSuffix, "", "action_msgs/srv/CancelGoal_Event"},
-		{"/_action/feedback", "/action/", "_FeedbackMessage"},
-		{"/_action/status", "", "action_msgs/msg/GoalStatusArray"},
-	} {
-		if strings.HasSuffix(name, a.name) && strings.Contains(typ, a.infix) && strings.HasSuffix(typ, a.typ) {
-			return true
-		}
-	}
-	return false
+	return bag.PlainTopic
 }

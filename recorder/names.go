@@ -51,6 +51,3 @@ func ExpandTopicName(name, namespace, nodeName string) string {
 	}
 	return strings.TrimSuffix(namespace, "/") + "/" + name
 }
-
-// isHidden says whether a token of the name starts with an underscore.
-func isHidden(name string) bool { return strings.Contains(name, "/_") }
