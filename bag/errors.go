@@ -18,9 +18,19 @@ var (
 	// ErrGone is returned by a Writer whose directory or file was deleted, or moved where it matters.
 	ErrGone = errors.New("deleted or moved while it was being written")
 	// ErrSplitSize is returned by Create for a MaxSize below what the storage can do. Its text is rosbag2's.
-	ErrSplitSize = errors.New("Invalid bag splitting size given") //nolint:revive,staticcheck // the text is rosbag2's
+	ErrSplitSize = errors.New("Invalid bag splitting size given") //nolint:staticcheck // the text is rosbag2's
 	// ErrSealed is returned by a Writer that was sealed.
 	ErrSealed = errors.New("bag is already finished")
+	// ErrNoDirectory is returned by Reindex for a path that is no directory. Its text is rosbag2's.
+	ErrNoDirectory = errors.New("Must specify a bag directory") //nolint:staticcheck // the words of rosbag2
+	// ErrEmptyDirectory is returned by Reindex for a directory without any file. Its text is rosbag2's.
+	ErrEmptyDirectory = errors.New("Empty directory.") //nolint:staticcheck // the words of rosbag2
+	// ErrNoFiles is returned by Reindex when no file in the directory is one of a bag. Its text is rosbag2's.
+	ErrNoFiles = errors.New("No storage files found for reindexing. Abort") //nolint:staticcheck // the words of rosbag2
+	// ErrInUse is returned by Reindex for a file that is to be repaired while another process writes it.
+	ErrInUse = errors.New("is being written by another process; end the recording first")
+	// ErrNoSpace is returned by Reindex when a repaired file would not fit beside the broken one.
+	ErrNoSpace = errors.New("no space left for a repaired copy")
 )
 
 // NotFoundError is returned by Open for a path that does not exist. Its text is rosbag2's.

@@ -170,28 +170,33 @@ func (r *Reader) openWithoutMetadata() error {
 	if err != nil {
 		return fmt.Errorf("open bag: %w", err)
 	}
-	var paths []string
-	for _, entry := range entries {
-		path := filepath.Join(r.path, entry.Name())
-		if entry.IsDir() || !candidate(path) {
-			continue
-		}
-		paths = append(paths, path)
-	}
+	paths := candidates(r.path, entries)
 	if len(paths) == 0 {
 		return fmt.Errorf("open %s: %w", r.path, ErrNoBag)
 	}
-	slices.SortFunc(paths, natural)
 	return r.openFiles(paths)
 }
 
-// candidate tells whether a file is or should be one of the bag: by its content, or by its name when it has none.
+// candidates are the files of a bag in a directory, in the order of their names.
+func candidates(directory string, entries []os.DirEntry) []string {
+	var paths []string
+	for _, entry := range entries {
+		path := filepath.Join(directory, entry.Name())
+		if !entry.IsDir() && !setAside(entry.Name()) && candidate(path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.SortFunc(paths, natural)
+	return paths
+}
+
+// candidate tells whether a file is or should be one of the bag: by its content, or by its name when that tells nothing.
 func candidate(path string) bool {
 	_, err := formats.Detect(path)
 	if err == nil {
 		return true
 	}
-	if !errors.Is(err, storage.ErrEmpty) {
+	if !errors.Is(err, storage.ErrEmpty) && !errors.Is(err, storage.ErrUnknownFormat) {
 		return false
 	}
 	return slices.ContainsFunc(formats.All(), func(f storage.Format) bool { return f.Extension == filepath.Ext(path) })
@@ -231,22 +236,22 @@ func (r *Reader) openFiles(paths []string) error {
 	if len(r.files) == 0 {
 		return first
 	}
-	// Names may tell nothing; where there are messages the times tell. Files without any stay behind the others.
-	slices.SortStableFunc(r.files, func(a, b *file) int {
-		if a.described.MessageCount == 0 || b.described.MessageCount == 0 {
-			return cmp.Compare(b2i(a.described.MessageCount == 0), b2i(b.described.MessageCount == 0))
-		}
-		return cmp.Compare(a.described.StartNanos, b.described.StartNanos)
-	})
+	r.orderFiles()
 	r.rebuild()
 	return nil
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
+// orderFiles keeps the order of the names as long as no time stamp contradicts it: a file without messages has no other
+// place. Where one does, files go by their first message, those without any behind the others.
+func (r *Reader) orderFiles() {
+	empty := func(f *file) bool { return f.described.MessageCount == 0 }
+	byStart := func(a, b *file) int { return cmp.Compare(a.described.StartNanos, b.described.StartNanos) }
+	filled := slices.DeleteFunc(slices.Clone(r.files), empty)
+	if slices.IsSortedFunc(filled, byStart) {
+		return
 	}
-	return 0
+	slices.SortStableFunc(filled, byStart)
+	r.files = append(filled, slices.DeleteFunc(r.files, func(f *file) bool { return !empty(f) })...)
 }
 
 func (r *Reader) rebuild() {

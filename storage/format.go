@@ -32,6 +32,12 @@ type CreateOptions struct {
 	Files Files
 }
 
+// Configured is a Reader that can tell how its file was written.
+type Configured interface {
+	// Config is a storage config with which Create makes a file of the same kind: for MCAP, the same compression.
+	Config() (Config, error)
+}
+
 // OpenOptions are the settings for reading that every format understands in its own way.
 type OpenOptions struct {
 	Config Config

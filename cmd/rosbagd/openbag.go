@@ -28,7 +28,8 @@ func printNotes(w io.Writer, reader *bag.Reader) {
 // bagError makes wrong usage of errors about what was asked for, as opposed to what is in the bag.
 func bagError(err error) error {
 	var missing *bag.NotFoundError
-	if errors.As(err, &missing) || errors.Is(err, storage.ErrUnknownStorage) || errors.Is(err, bag.ErrOtherStorage) {
+	if errors.As(err, &missing) || errors.Is(err, storage.ErrUnknownStorage) || errors.Is(err, bag.ErrOtherStorage) ||
+		errors.Is(err, bag.ErrNoDirectory) {
 		return &usageError{err}
 	}
 	return err

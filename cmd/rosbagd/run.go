@@ -28,8 +28,8 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// errDataLost ends a recording that is complete as a file but not as a record: exit code 3. It was reported already.
-var errDataLost = errors.New("messages were lost in the recorder")
+// errDataLost ends work that was done, but not with all messages that there were: exit code 3. It was reported already.
+var errDataLost = errors.New("messages were lost")
 
 // run carries out one call and returns its exit code. Results go to stdout, everything else to stderr.
 func run(args []string, stdout, stderr io.Writer) int {

@@ -1,0 +1,333 @@
+package bag
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rosbagd/storage"
+	"rosbagd/storage/formats"
+)
+
+// ReindexOptions are the settings of Reindex.
+type ReindexOptions struct {
+	// StorageID is the format of the files where their content does not tell; empty for what it tells.
+	StorageID string
+	// Repair also rewrites every file that is damaged, unfinished or without index.
+	Repair bool
+	// OnRepaired is called after each file that was rewritten; nil for nobody.
+	OnRepaired func(Repaired)
+}
+
+// Reindexed is what Reindex found and did.
+type Reindexed struct {
+	Metadata Metadata
+	// Changed tells that metadata.yaml is another one than before.
+	Changed bool
+	// Kept is where the metadata.yaml that was there before is now; empty when there was none or nothing changed.
+	Kept string
+	// Notes are sentences about files that were left out, and about what is missing in others.
+	Notes []string
+	// Lost tells that the bag is not all that was recorded: a file was left out, or has damage.
+	Lost bool
+	// Repaired are the files that were rewritten.
+	Repaired []Repaired
+}
+
+// Reindex makes metadata.yaml anew from the files of a bag directory, whatever their names are, and replaces the old one
+// in one step. What files do not keep (those of MCAP before Iron, and of SQLite before schema 4) is taken from the
+// metadata.yaml that is there; one that says something else is kept beside the new one. A file that can not be read is
+// left out, which Reindexed.Lost tells.
+func Reindex(ctx context.Context, directory string, options ReindexOptions) (*Reindexed, error) {
+	if options.StorageID != "" {
+		if _, err := formats.Lookup(options.StorageID); err != nil {
+			return nil, fmt.Errorf("reindex: %w", err)
+		}
+	}
+	paths, err := filesForReindex(directory)
+	if err != nil {
+		return nil, err
+	}
+	result := &Reindexed{}
+	if options.Repair {
+		if err := result.repair(ctx, paths, options); err != nil {
+			return nil, err
+		}
+	}
+	r := &Reader{path: directory, options: ReaderOptions{StorageID: options.StorageID}}
+	if err := r.openWithoutMetadata(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	before, text, note := oldMetadata(directory)
+	if note != "" {
+		result.Notes = append(result.Notes, note)
+	}
+	result.Metadata, err = r.reindexed(before)
+	result.Notes = append(result.Notes, r.Notes()...)
+	result.Lost = result.Lost || r.incomplete(paths)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, fmt.Errorf("reindex %s: %w", directory, err)
+	}
+	if err := result.replace(directory, text); err != nil {
+		return nil, fmt.Errorf("reindex %s: %w", directory, err)
+	}
+	return result, nil
+}
+
+// filesForReindex are the files of a bag directory, by content or name.
+func filesForReindex(directory string) ([]string, error) {
+	info, err := os.Stat(directory)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, &NotFoundError{Path: directory}
+	case err != nil:
+		return nil, fmt.Errorf("reindex: %w", err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("%w: %s is a file", ErrNoDirectory, directory)
+	}
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		return nil, fmt.Errorf("reindex: %w", err)
+	}
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("reindex %s: %w", directory, ErrEmptyDirectory)
+	}
+	paths := candidates(directory, entries)
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("reindex %s: %w", directory, ErrNoFiles)
+	}
+	return paths, nil
+}
+
+// incomplete tells whether a file was left out or has damage.
+func (r *Reader) incomplete(paths []string) bool {
+	return len(r.files) < len(paths) ||
+		slices.ContainsFunc(r.files, func(f *file) bool { return f.reader.Info().Damage != "" })
+}
+
+// oldMetadata is the metadata.yaml that is there, as it is and understood. A malformed one is as good as none, apart
+// from the note.
+func oldMetadata(directory string) (before *Metadata, text []byte, note string) {
+	path := filepath.Join(directory, MetadataName)
+	text, err := readMetadataFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, ""
+	}
+	if err != nil {
+		return nil, nil, fmt.Sprintf("the old metadata is of no use: %v", err)
+	}
+	m, err := DecodeMetadata(path, text)
+	if err != nil {
+		return nil, text, fmt.Sprintf("the old metadata is of no use: %v", err)
+	}
+	return &m, text, ""
+}
+
+// reindexed is the metadata of the files, with what only before knows.
+func (r *Reader) reindexed(before *Metadata) (Metadata, error) {
+	m := r.metadata
+	copied := r.newestCopy()
+	m.Version = MetadataVersion
+	for _, known := range []*Metadata{copied, before} {
+		if known == nil {
+			continue
+		}
+		m.addUnknown(known)
+		if known.Version >= OldestMetadataVersion {
+			m.Version = min(known.Version, MetadataVersion)
+		}
+	}
+	if copied != nil && len(copied.Topics) > 0 {
+		m.orderTopics(copied.Topics)
+	} else if before != nil {
+		m.orderTopics(before.Topics)
+	}
+	said := ""
+	for _, known := range []*Metadata{copied, before} {
+		if known != nil && said == "" {
+			said = known.CompressionMode
+		}
+	}
+	mode, err := r.compressionMode(said)
+	m.CompressionMode, m.CompressionFormat = mode, ""
+	if mode != "" {
+		m.CompressionFormat = CompressionZstd
+	}
+	for i := range m.Files {
+		// rosbag2 lists a compressed file here under the name that it has when it is unpacked.
+		m.Files[i].Path = strings.TrimSuffix(m.Files[i].Path, compressedSuffix)
+	}
+	return m, err
+}
+
+const compressedSuffix = ".zstd"
+
+// newestCopy is the copy of the metadata in the last file that has one with topics, or in the last that has any.
+func (r *Reader) newestCopy() *Metadata {
+	var newest *Metadata
+	for _, f := range r.files {
+		copied, err := DecodeMetadata(f.path, f.reader.Info().Metadata)
+		if err == nil && (newest == nil || len(copied.Topics) >= len(newest.Topics)) {
+			newest = &copied
+		}
+	}
+	return newest
+}
+
+// addUnknown takes from another description what is missing in m. Topics without a message are in none of the files
+// when these ended before they were told of them.
+func (m *Metadata) addUnknown(other *Metadata) {
+	for _, topic := range other.Topics {
+		at := slices.IndexFunc(m.Topics, func(t storage.TopicInfo) bool { return t.Name == topic.Name && t.Type == topic.Type })
+		if at < 0 {
+			topic.MessageCount = 0
+			m.Topics = append(m.Topics, topic)
+			continue
+		}
+		known := &m.Topics[at]
+		known.TypeHash = cmp.Or(known.TypeHash, topic.TypeHash)
+		known.SerializationFormat = cmp.Or(known.SerializationFormat, topic.SerializationFormat)
+		if len(topic.OfferedQoS) > len(known.OfferedQoS) {
+			known.OfferedQoS = topic.OfferedQoS
+		}
+	}
+	m.ROSDistro = cmp.Or(m.ROSDistro, other.ROSDistro)
+	custom := maps.Clone(other.CustomData)
+	if custom == nil {
+		return
+	}
+	maps.Copy(custom, m.CustomData)
+	m.CustomData = custom
+}
+
+// orderTopics puts the topics into the order of others; what these do not have comes last.
+func (m *Metadata) orderTopics(others []storage.TopicInfo) {
+	place := map[topicKey]int{}
+	for i, topic := range others {
+		place[topicKey{topic.Name, topic.Type}] = i
+	}
+	at := func(topic storage.TopicInfo) int {
+		if i, ok := place[topicKey{topic.Name, topic.Type}]; ok {
+			return i
+		}
+		return len(others)
+	}
+	m.Topics = slices.Clone(m.Topics)
+	slices.SortStableFunc(m.Topics, func(a, b storage.TopicInfo) int { return cmp.Compare(at(a), at(b)) })
+}
+
+// compressionMode tells how the files are compressed. Files by their names; messages by their first bytes, since CDR
+// never begins like a frame of zstd. Where that tells nothing, what others said of messages is believed.
+func (r *Reader) compressionMode(said string) (string, error) {
+	if slices.ContainsFunc(r.files, func(f *file) bool { return strings.HasSuffix(f.path, compressedSuffix) }) {
+		return CompressionFile, nil
+	}
+	if said == CompressionFile {
+		said = ""
+	}
+	framed, plain := 0, 0
+	for _, f := range r.files {
+		for id, topic := range f.reader.Info().Topics {
+			if topic.MessageCount == 0 || framed+plain >= enoughPayloads {
+				continue
+			}
+			begin, err := firstPayload(f.reader, storage.TopicID(id))
+			switch {
+			case errors.Is(err, errNoPayload):
+			case err != nil:
+				return "", err
+			case bytes.HasPrefix(begin, zstdMagic) && (topic.SerializationFormat == "cdr" || said == CompressionMessage):
+				framed++
+			default:
+				plain++
+			}
+		}
+	}
+	switch {
+	case plain > 0:
+		return "", nil
+	case framed > 0:
+		return CompressionMessage, nil
+	}
+	return said, nil
+}
+
+// enoughPayloads is how many topics are asked for the beginning of a message.
+const enoughPayloads = 16
+
+var (
+	zstdMagic    = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, section 3.1.1
+	errNoPayload = errors.New("no message")
+)
+
+// firstPayload is the first message of a topic that can be read.
+func firstPayload(reader storage.Reader, id storage.TopicID) ([]byte, error) {
+	it, err := reader.Messages(storage.Query{Topics: []storage.TopicID{id}, Order: storage.ByFile})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for {
+		m, err := it.Next()
+		var damaged *storage.CorruptionError
+		switch {
+		case err == nil:
+			return m.Data, nil
+		case errors.Is(err, io.EOF):
+			return nil, errNoPayload
+		case !errors.As(err, &damaged):
+			return nil, err
+		}
+	}
+}
+
+// replace puts metadata.yaml in place, unless it is there already. An old one that says something else stays beside it.
+func (result *Reindexed) replace(directory string, old []byte) error {
+	text, err := result.Metadata.EncodeVersion(result.Metadata.Version)
+	if err != nil {
+		return err
+	}
+	if old != nil && bytes.Equal(bytes.TrimSpace(old), bytes.TrimSpace(text)) {
+		return nil
+	}
+	root, err := os.OpenRoot(directory)
+	if err != nil {
+		return err
+	}
+	if len(old) > 0 {
+		result.Kept, err = keepCopy(root, old)
+	}
+	if err == nil {
+		err = writeFile(root, MetadataName, text)
+		result.Changed = err == nil
+	}
+	return errors.Join(err, root.Close())
+}
+
+// keepCopy writes the old metadata.yaml under the first name that is free, and not again what is kept already.
+func keepCopy(root *os.Root, old []byte) (string, error) {
+	for n := 0; ; n++ {
+		name := MetadataName + ".bak"
+		if n > 0 {
+			name += "." + strconv.Itoa(n)
+		}
+		kept, err := root.ReadFile(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return filepath.Join(root.Name(), name), writeFile(root, name, old)
+		case err == nil && bytes.Equal(kept, old):
+			return filepath.Join(root.Name(), name), nil
+		case err != nil:
+			return "", fmt.Errorf("keep old metadata: %w", err)
+		}
+	}
+}

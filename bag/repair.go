@@ -1,0 +1,365 @@
+package bag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"rosbagd/storage"
+	"rosbagd/storage/formats"
+)
+
+// Repaired is one file that was rewritten.
+type Repaired struct {
+	Path   string
+	Broken string // where the file is now as it was before
+	Reason string // what was wrong with it
+	Kept   uint64 // messages in the new file
+	// Missing says what could not be read; empty when nothing is known to be missing.
+	Missing string
+}
+
+// repair rewrites the files that are not whole. Those that can not be opened at all are left for the caller to name.
+func (result *Reindexed) repair(ctx context.Context, paths []string, options ReindexOptions) error {
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		repaired, err := repairFile(ctx, path, options.StorageID)
+		if err != nil {
+			return fmt.Errorf("repair %s: %w", path, err)
+		}
+		if repaired == nil {
+			continue
+		}
+		result.Repaired = append(result.Repaired, *repaired)
+		result.Lost = result.Lost || repaired.Missing != ""
+		if options.OnRepaired != nil {
+			options.OnRepaired(*repaired)
+		}
+	}
+	return nil
+}
+
+// repairFile returns nil for a file that is whole, and for one that can not be opened.
+func repairFile(ctx context.Context, path, storageID string) (*Repaired, error) {
+	format, err := formats.Lookup(storageID)
+	if storageID == "" {
+		format, err = formats.Detect(path)
+	}
+	if err != nil {
+		return nil, nil //nolint:nilerr // reindexing names what it leaves out
+	}
+	reader, err := format.Open(path, storage.OpenOptions{})
+	if err != nil {
+		return nil, nil //nolint:nilerr // reindexing names what it leaves out
+	}
+	repaired, err := rewriteBroken(ctx, format, path, reader)
+	return repaired, errors.Join(err, reader.Close())
+}
+
+func rewriteBroken(ctx context.Context, format storage.Format, path string, reader storage.Reader) (*Repaired, error) {
+	reason, err := broken(format, path, reader)
+	if err != nil || reason == "" {
+		return nil, err
+	}
+	if beingWritten(path) {
+		return nil, ErrInUse
+	}
+	if err := roomFor(path); err != nil {
+		return nil, err
+	}
+	repaired := &Repaired{Path: path, Reason: reason}
+	temporary := path + ".repair.tmp"
+	removeFile(temporary) // of a repair that was ended
+	if err := repaired.write(ctx, format, temporary, reader); err != nil {
+		removeFile(temporary)
+		return nil, err
+	}
+	repaired.Broken, err = swap(path, temporary)
+	return repaired, err
+}
+
+// broken says in a sentence why a file needs repair; empty for a whole one. All of the file is read, since damage in its
+// middle shows in no other way.
+func broken(format storage.Format, path string, reader storage.Reader) (string, error) {
+	info := reader.Info()
+	switch {
+	case info.Damage != "":
+		return info.Damage, nil
+	case info.Unindexed:
+		return "has no index", nil
+	case leftover(path) != "":
+		return "has a journal beside it that was never taken in", nil
+	}
+	if format.Verify == nil {
+		_, damage, err := each(context.Background(), reader, func(storage.Message) error { return nil })
+		return damage, err
+	}
+	found := ""
+	err := format.Verify(path, storage.Verification{
+		Report: func(f storage.Finding) {
+			if f.Severity == storage.Damage && found == "" {
+				found = strings.TrimPrefix(f.String(), f.Path+": ")
+			}
+		},
+		Topic:    func(storage.Topic, int64, int64) {},
+		Message:  func(storage.Message, int64) {},
+		Progress: func(int64) {},
+	})
+	return found, err
+}
+
+// leftover is what SQLite leaves beside a database that was not closed.
+func leftover(path string) string {
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if stat, err := os.Stat(path + suffix); err == nil && stat.Size() > 0 {
+			return path + suffix
+		}
+	}
+	return ""
+}
+
+// each visits all messages that can be read, in the order of the file, and says what can not.
+func each(ctx context.Context, reader storage.Reader, visit func(storage.Message) error) (kept uint64, damage string, err error) {
+	it, err := reader.Messages(storage.Query{Order: storage.ByFile})
+	if err != nil {
+		return 0, "", err
+	}
+	defer it.Close()
+	parts := 0
+	for ctx.Err() == nil {
+		m, err := it.Next()
+		var damaged *storage.CorruptionError
+		switch {
+		case errors.Is(err, io.EOF):
+			if parts > 1 {
+				damage = fmt.Sprintf("%s, and %d more damaged parts", damage, parts-1)
+			}
+			return kept, damage, nil
+		case errors.As(err, &damaged):
+			if parts++; parts == 1 {
+				damage = fmt.Sprintf("damaged at byte %d: %v", damaged.Offset, damaged.Err)
+			}
+		case err != nil:
+			return kept, damage, err
+		default:
+			if err := visit(m); err != nil {
+				return kept, damage, err
+			}
+			kept++
+		}
+	}
+	return kept, damage, ctx.Err()
+}
+
+// write makes the repaired file under a temporary name and checks that it is whole.
+func (repaired *Repaired) write(ctx context.Context, format storage.Format, temporary string, reader storage.Reader) error {
+	info := reader.Info()
+	options := storage.CreateOptions{ROSDistro: info.ROSDistro, Metadata: info.Metadata}
+	copied, err := DecodeMetadata(repaired.Path, info.Metadata)
+	if err == nil && copied.Version >= OldestMetadataVersion {
+		options.MetadataVersion = min(copied.Version, MetadataVersion)
+	}
+	if configured, ok := reader.(storage.Configured); ok {
+		config, err := configured.Config()
+		if err != nil {
+			return err
+		}
+		options.Config = config
+	}
+	writer, err := format.Create(temporary, options)
+	if err != nil {
+		return err
+	}
+	damage, err := copyFile(ctx, reader, writer)
+	if err != nil {
+		return errors.Join(err, writer.Close())
+	}
+	repaired.Missing = strings.Join(nonEmpty(info.Damage, damage), "; ")
+	written := writer.Info()
+	repaired.Kept = written.MessageCount
+	inner, err := copyOfMetadata(repaired.Path, info, written)
+	if err != nil {
+		return errors.Join(err, writer.Close())
+	}
+	if err := writer.Seal(inner); err != nil {
+		return errors.Join(err, writer.Close())
+	}
+	return checkRepaired(format, temporary, written)
+}
+
+func nonEmpty(texts ...string) []string {
+	var kept []string
+	for _, text := range texts {
+		if text != "" {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+// copyFile writes what can be read of one file into another one of the same format.
+func copyFile(ctx context.Context, reader storage.Reader, writer storage.Writer) (damage string, err error) {
+	var ids []storage.TopicID
+	for _, topic := range reader.Info().Topics {
+		id, err := writer.AddTopic(topic.Topic)
+		if err != nil {
+			return "", err
+		}
+		ids = append(ids, id)
+	}
+	rejected := 0
+	batch := make([]storage.Message, 1)
+	_, damage, err = each(ctx, reader, func(m storage.Message) error {
+		m.Topic = ids[m.Topic]
+		batch[0] = m
+		err := writer.Write(batch)
+		var refused *storage.RejectedError
+		if errors.As(err, &refused) {
+			rejected++
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if rejected > 0 {
+		damage = strings.Join(nonEmpty(damage, fmt.Sprintf("%d messages that the format can not hold", rejected)), "; ")
+	}
+	return damage, copyExtras(reader, writer)
+}
+
+// copyExtras copies attachments and records, as far as both sides have them.
+func copyExtras(reader storage.Reader, writer storage.Writer) error {
+	from, ok := reader.(storage.ExtraReader)
+	if !ok {
+		return nil
+	}
+	to, ok := writer.(storage.ExtraWriter)
+	if !ok {
+		return nil
+	}
+	return from.Extras(to.WriteAttachment, to.WriteRecord)
+}
+
+// copyOfMetadata is the bag's metadata for a file that had a copy of it: what that says of the bag, and what the new file
+// has.
+func copyOfMetadata(path string, before, written storage.Info) ([]byte, error) {
+	copied, err := DecodeMetadata(path, before.Metadata)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a file without a copy, or with one that nobody can read, gets none
+	}
+	m := Metadata{
+		Version: copied.Version, StorageID: written.StorageID, CompressionFormat: copied.CompressionFormat,
+		CompressionMode: copied.CompressionMode, Paths: []string{filepath.Base(path)}, Topics: written.Topics,
+		Files: []FileInfo{fileInfo(filepath.Base(path), written)},
+	}
+	m.addUnknown(&copied)
+	m.orderTopics(copied.Topics)
+	m.summarize()
+	return m.EncodeInnerVersion(min(max(m.Version, OldestMetadataVersion), MetadataVersion))
+}
+
+func checkRepaired(format storage.Format, path string, written storage.Info) error {
+	reader, err := format.Open(path, storage.OpenOptions{})
+	if err != nil {
+		return err
+	}
+	info := reader.Info()
+	if info.Damage != "" || info.MessageCount != written.MessageCount {
+		err = fmt.Errorf("the new file has %d of %d messages: %s", info.MessageCount, written.MessageCount, info.Damage)
+	}
+	return errors.Join(err, reader.Close())
+}
+
+// swap puts the repaired file in place of the broken one, which stays under another name. Whenever this is ended, one of
+// the two has the right name.
+func swap(path, repaired string) (aside string, err error) {
+	aside, err = brokenName(path)
+	if err != nil {
+		return "", err
+	}
+	if err := linkOrCopy(path, aside); err != nil {
+		return "", fmt.Errorf("keep broken file: %w", err)
+	}
+	// A log of SQLite belongs to the database of its name: the new one must never be seen with the old log.
+	for _, suffix := range []string{"-wal", "-journal", "-shm"} {
+		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("keep broken file: %w", err)
+		}
+	}
+	if err := storage.SyncDirectory(filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	if err := os.Rename(repaired, path); err != nil {
+		return "", fmt.Errorf("put repaired file in place: %w", err)
+	}
+	return aside, storage.SyncDirectory(filepath.Dir(path))
+}
+
+// brokenName is a free name beside the file, or that of a repair which was ended before it was done.
+func brokenName(path string) (string, error) {
+	ours, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	for n := 0; ; n++ {
+		name := path + ".broken"
+		if n > 0 {
+			name += "." + strconv.Itoa(n)
+		}
+		there, err := os.Stat(name)
+		if errors.Is(err, os.ErrNotExist) || (err == nil && os.SameFile(ours, there)) {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// linkOrCopy gives a file a second name, or makes a copy where the file system has no second names.
+func linkOrCopy(path, name string) error {
+	err := os.Link(path, name)
+	if err == nil || errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(name+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err == nil {
+		err = to.Sync()
+	}
+	if err = errors.Join(err, to.Close()); err != nil {
+		return errors.Join(err, os.Remove(name+".tmp"))
+	}
+	return os.Rename(name+".tmp", name)
+}
+
+// removeFile removes an unfinished file and what SQLite may have left beside it.
+func removeFile(path string) {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		_ = os.Remove(path + suffix) // what stays behind is found by the next Create
+	}
+}
+
+var asideNames = regexp.MustCompile(`\.(broken(\.\d+)?|tmp)(-wal|-shm|-journal)?$`)
+
+// setAside tells names that are no part of the bag: broken originals of repaired files, and files that were never
+// finished.
+func setAside(name string) bool { return asideNames.MatchString(name) }
