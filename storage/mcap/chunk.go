@@ -59,15 +59,24 @@ func (r *Reader) load(ref chunkRef) ([]byte, error) {
 	if head.recordsLen > uint64(len(stored)) {
 		return nil, r.corrupt(ref.offset, errChunkSize)
 	}
-	records, err := r.decompress(head, stored[:head.recordsLen])
+	records, err := r.unpack(head, stored[:head.recordsLen])
 	if err != nil {
 		return nil, r.corrupt(ref.offset, err)
 	}
+	return records, nil
+}
+
+// unpack gives the records of a chunk after checking their size and checksum; see decompress.
+func (r *Reader) unpack(head chunkHead, stored []byte) ([]byte, error) {
+	records, err := r.decompress(head, stored)
+	if err != nil {
+		return nil, err
+	}
 	if uint64(len(records)) != head.uncompressed {
-		return nil, r.corrupt(ref.offset, errChunkSize)
+		return nil, errChunkSize
 	}
 	if head.crc != 0 && crc32.ChecksumIEEE(records) != head.crc {
-		return nil, r.corrupt(ref.offset, errChecksum)
+		return nil, errChecksum
 	}
 	return records, nil
 }

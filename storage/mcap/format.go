@@ -32,7 +32,8 @@ func Format() storage.Format {
 			preset.Metadata, preset.Files = options.Metadata, options.Files
 			return Create(path, preset)
 		},
-		Open: func(path string, _ storage.OpenOptions) (storage.Reader, error) { return Open(path) },
+		Open:   func(path string, _ storage.OpenOptions) (storage.Reader, error) { return Open(path) },
+		Verify: verify,
 	}
 }
 
