@@ -4,6 +4,14 @@
 // Invariant: an existing bag is never overwritten, reading changes nothing, and metadata.yaml is either whole or absent.
 // A bag without metadata.yaml is readable: it is then rebuilt from the files.
 //
+// Files that are compressed whole: metadata.yaml lists only files that are there under the name that it gives. While a file
+// is being compressed, and after a sudden end, it may be there under its own name, under that with the compressor's
+// extension, or both; each is complete, and a Reader takes one of them. What ends in ".tmp" is nobody's.
+//
+// Memory of a Writer: two chunks for each file that is not sealed yet (17 at most, usually one or two), what the format
+// keeps as index, 4 MB for each thread that compresses messages, 16 MB for each that compresses files at level 1 or 2
+// (64 MB at the highest).
+//
 // Life cycle of a Writer: Create; Run in its own goroutine; AddTopic, Write, Split in one other goroutine; Seal, which
 // ends Run and writes metadata.yaml last. Of a Reader: Open, Metadata, Topics, Messages, Close.
 package bag

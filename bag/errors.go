@@ -19,6 +19,8 @@ var (
 	ErrGone = errors.New("deleted or moved while it was being written")
 	// ErrSplitSize is returned by Create for a MaxSize below what the storage can do. Its text is rosbag2's.
 	ErrSplitSize = errors.New("Invalid bag splitting size given") //nolint:staticcheck // the text is rosbag2's
+	// ErrBusy is returned by Split while too many files before wait for the disk; the bag goes on as it was.
+	ErrBusy = errors.New("too many files are still being finished")
 	// ErrSealed is returned by a Writer that was sealed.
 	ErrSealed = errors.New("bag is already finished")
 	// ErrNoDirectory is returned by Reindex for a path that is no directory. Its text is rosbag2's.

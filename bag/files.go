@@ -3,6 +3,7 @@ package bag
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -11,27 +12,38 @@ import (
 
 // writeFile puts a file in place so that a reader sees the old one or the new one, whole, whatever happens. It works on
 // the open directory: one that was moved meanwhile is still the right one, and one that took its place is left alone.
-func writeFile(directory *os.Root, name string, data []byte) error {
-	temporary := name + ".tmp"
-	file, err := directory.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+func writeFile(directory directory, name string, data []byte) error {
+	temporary := name + temporaryExtension
+	file, err := directory.Create(temporary)
 	if err != nil {
-		return fmt.Errorf("create %s: %w", filepath.Join(directory.Name(), temporary), err)
+		return fmt.Errorf("create %s: %w", filepath.Join(directory.Name(), temporary), plainError(err))
 	}
 	_, err = file.Write(data)
 	if err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", filepath.Join(directory.Name(), temporary), err), directory.Remove(temporary))
+		return errors.Join(fmt.Errorf("write %s: %w", filepath.Join(directory.Name(), temporary), plainError(err)), directory.Remove(temporary))
 	}
 	if err := directory.Rename(temporary, name); err != nil {
-		return errors.Join(fmt.Errorf("put %s in place: %w", filepath.Join(directory.Name(), name), err), directory.Remove(temporary))
+		return errors.Join(fmt.Errorf("put %s in place: %w", filepath.Join(directory.Name(), name), plainError(err)), directory.Remove(temporary))
 	}
-	opened, err := directory.Open(".")
-	if err != nil {
-		return fmt.Errorf("open directory: %w", err)
+	if err := directory.Sync(); err != nil {
+		return fmt.Errorf("put %s in place: %w", filepath.Join(directory.Name(), name), err)
 	}
-	return storage.SyncAndClose(opened)
+	return nil
+}
+
+// temporaryExtension is that of files which are not whole yet; nobody reads them.
+const temporaryExtension = ".tmp"
+
+// plainError leaves out the path that a system call tells, where it is said already.
+func plainError(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
 }
 
 // maxMetadata bounds what is read as metadata.yaml: 10,000 topics take 10 MB.

@@ -18,6 +18,9 @@ const (
 	CompressionMessage = "MESSAGE"
 )
 
+// CompressionZstd is the word of Metadata.CompressionFormat that rosbag2 knows.
+const CompressionZstd = "zstd"
+
 // Metadata is the content of metadata.yaml. Of a topic only what metadata.yaml keeps is set: no Definition.
 type Metadata struct {
 	Version           int

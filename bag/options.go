@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"rosbagd/storage"
+	"rosbagd/storage/compression"
 	"rosbagd/storage/formats"
 )
 
@@ -20,12 +21,6 @@ const (
 
 // OldestMetadataVersion is the oldest version that can be written: that of Foxy.
 const OldestMetadataVersion = 4
-
-// CompressionZstd is the only compression format that rosbag2 has.
-const CompressionZstd = "zstd"
-
-// DefaultCompressionLevel is rosbag2's.
-const DefaultCompressionLevel = 1
 
 // WriterOptions are the settings of a Writer. The zero WriterOptions are the default.
 type WriterOptions struct {
@@ -45,11 +40,12 @@ type WriterOptions struct {
 	FileNames   FileNames
 	// CompressionMode is empty, CompressionFile or CompressionMessage (any case; "none" is empty).
 	CompressionMode string
-	// CompressionFormat of a CompressionMode; empty is CompressionZstd.
+	// CompressionFormat of a CompressionMode is the ID of a compression.Codec; empty is the first of them, zstd.
 	CompressionFormat string
-	// CompressionLevel is on the scale of the zstd command, 1 to 22. 0 is DefaultCompressionLevel.
+	// CompressionLevel is on the scale of the format's own tools; 0 is 1, as rosbag2's.
 	CompressionLevel int
-	// CompressionThreads bounds how many messages (or files) are compressed at a time. 0 is one for each core.
+	// CompressionThreads bounds how many messages, or files, are compressed at a time. 0 is one for each core; for files
+	// one less, because messages of the file that is being written come first.
 	CompressionThreads int
 	// MetadataVersion is written to metadata.yaml and into the files, OldestMetadataVersion to MetadataVersion. 0 is the
 	// newest.
@@ -63,7 +59,7 @@ type WriterOptions struct {
 }
 
 // complete fills in the defaults and refuses what can not be.
-func (o WriterOptions) complete() (WriterOptions, storage.Format, error) {
+func (o WriterOptions) complete(lookup func(id string) (storage.Format, error)) (WriterOptions, storage.Format, error) {
 	if o.StorageID == "" {
 		o.StorageID = formats.DefaultID
 	}
@@ -79,7 +75,7 @@ func (o WriterOptions) complete() (WriterOptions, storage.Format, error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}
-	format, err := formats.Lookup(o.StorageID)
+	format, err := lookup(o.StorageID)
 	if err != nil {
 		return o, format, err
 	}
@@ -97,9 +93,6 @@ func (o WriterOptions) complete() (WriterOptions, storage.Format, error) {
 	if err := o.completeCompression(); err != nil {
 		return o, format, err
 	}
-	if o.CompressionMode != "" {
-		return o, format, fmt.Errorf("compression mode %s: %w", o.CompressionMode, storage.ErrUnsupported)
-	}
 	return o, format, nil
 }
 
@@ -114,16 +107,14 @@ func (o *WriterOptions) completeCompression() error {
 		return fmt.Errorf("compression mode %q: %w (known: none, file, message)", o.CompressionMode, storage.ErrUnsupported)
 	}
 	if o.CompressionFormat == "" {
-		o.CompressionFormat = CompressionZstd
+		o.CompressionFormat = compression.All()[0].ID
 	}
-	if o.CompressionFormat != CompressionZstd {
-		return fmt.Errorf("compression format %q: %w (known: %s)", o.CompressionFormat, storage.ErrUnsupported, CompressionZstd)
+	codec, err := compression.Lookup(o.CompressionFormat)
+	if err != nil {
+		return err
 	}
-	if o.CompressionLevel == 0 {
-		o.CompressionLevel = DefaultCompressionLevel
-	}
-	if o.CompressionLevel < 1 || o.CompressionLevel > 22 {
-		return fmt.Errorf("compression level %d is not within 1 to 22", o.CompressionLevel)
+	if o.CompressionLevel < 0 || o.CompressionLevel > codec.MaxLevel {
+		return fmt.Errorf("compression level %d is not within 1 to %d", o.CompressionLevel, codec.MaxLevel)
 	}
 	if o.CompressionThreads < 0 {
 		return errors.New("number of compression threads is negative")

@@ -307,7 +307,7 @@ func (result *Reindexed) replace(directory string, old []byte) error {
 		result.Kept, err = keepCopy(root, old)
 	}
 	if err == nil {
-		err = writeFile(root, MetadataName, text)
+		err = writeFile(rootDirectory{root}, MetadataName, text)
 		result.Changed = err == nil
 	}
 	return errors.Join(err, root.Close())
@@ -323,7 +323,7 @@ func keepCopy(root *os.Root, old []byte) (string, error) {
 		kept, err := root.ReadFile(name)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return filepath.Join(root.Name(), name), writeFile(root, name, old)
+			return filepath.Join(root.Name(), name), writeFile(rootDirectory{root}, name, old)
 		case err == nil && bytes.Equal(kept, old):
 			return filepath.Join(root.Name(), name), nil
 		case err != nil:

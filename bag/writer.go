@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,74 +15,107 @@ import (
 	"go.uber.org/zap"
 
 	"rosbagd/storage"
+	"rosbagd/storage/formats"
 	"rosbagd/storage/qos"
 )
 
 // Writer writes a bag. AddTopic, Write and Split belong to one goroutine; SetCustomData, UpdateTopic and Metadata may
 // be called from others.
 type Writer struct {
-	directory string
-	root      *os.Root // the directory, whatever its name becomes
-	format    storage.Format
-	options   WriterOptions
-	log       *zap.Logger
-	queued    chan struct{} // tells Run that closing is not empty
-	stop      chan struct{} // closed by Seal
-	running   sync.WaitGroup
-	busySince atomic.Int64 // when the write that is under way began, in nanoseconds since the epoch; 0 for none
+	path       string
+	directory  directory
+	ground     ground
+	format     storage.Format
+	options    WriterOptions
+	log        *zap.Logger
+	messages   *messageCompressor // nil unless messages are compressed
+	closable   chan struct{}      // tells Run that closing is not empty
+	sealedFile chan struct{}      // tells Run that uncompressed is not empty
+	stop       chan struct{}      // closed by Seal
+	running    sync.WaitGroup
+	// steps counts the beginnings and ends of what may wait for the disk: odd while something does.
+	steps atomic.Uint64
 
 	// metadataMu makes the copies of the metadata get older never, on disk too. It is taken before mu.
 	metadataMu sync.Mutex
 
-	mu        sync.Mutex // the fields below; never held while a disk is waited for longer than a write
-	current   *part
-	closing   []*part
-	files     []*part // all, in order, closing and current included
-	topics    []storage.Topic
-	counts    []uint64 // by topic, of the files that are no longer current
-	byName    map[string]storage.TopicID
-	custom    map[string]string
-	unflushed time.Time // when the oldest message that may be in memory was written; zero for none
-	unsynced  bool      // something was flushed since the last sync
-	failed    error
-	sealed    bool
+	mu           sync.Mutex // the fields below; never held while a disk is waited for longer than a write
+	current      *part
+	files        []*part // all, in order, current included
+	closing      []*part // no longer written to, to be sealed
+	unsealed     int     // those in closing, and the one that is being sealed
+	uncompressed []*part // sealed, to be compressed
+	published    int     // how many of files metadata.yaml has
+	topics       []storage.Topic
+	counts       []uint64 // by topic, of the files that are no longer current
+	byName       map[string]storage.TopicID
+	custom       map[string]string
+	unflushed    time.Time // when the oldest message that may be in memory was written; zero for none
+	unsynced     bool      // something was flushed since the last sync
+	failed       error
+	compression  error // why files stayed uncompressed; costs no message
+	sealed       bool
 }
 
 // part is one file of the bag.
 type part struct {
-	name   string // relative to the directory
-	writer storage.Writer
-	info   storage.Info // final once the file is no longer current
-	opened string       // the file that follows it
+	name     string // relative to the directory, as it is written
+	final    string // as metadata.yaml lists it: name, or that of the compressed file once it is there
+	writer   storage.Writer
+	info     storage.Info // final once the file is no longer current
+	finished bool         // sealed, and compressed if that was asked for and possible
+	opened   string       // the file that follows it
+
+	// Of the current file, and the writing goroutine's: whether and when to split.
+	written bool  // it has a message
+	first   int64 // smallest log time; the largest int64 before the first message
+	room    int64 // bytes that may be added before the size has to be looked at
+	overdue bool  // it should have been split
+}
+
+// ground is what a Writer stands on: formats and directories of this program, or what a test puts in their place.
+type ground struct {
+	lookup func(id string) (storage.Format, error)
+	files  storage.Files
+	open   func(path string) (directory, error)
 }
 
 // Create makes the directory, its parents and the first file. A path that exists is ErrExists and stays as it is.
 func Create(directory string, options WriterOptions) (*Writer, error) {
-	options, format, err := options.complete()
+	return createOn(ground{lookup: formats.Lookup, files: storage.OSFiles{}, open: openDirectory}, directory, options)
+}
+
+func createOn(ground ground, path string, options WriterOptions) (*Writer, error) {
+	options, format, err := options.complete(ground.lookup)
 	if err != nil {
 		return nil, fmt.Errorf("create bag: %w", err)
 	}
-	directory, err = filepath.Abs(directory)
+	path, err = filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("create bag: %w", err)
-	}
-	if err := makeDirectory(directory); err != nil {
 		return nil, fmt.Errorf("create bag: %w", err)
 	}
 	w := &Writer{
-		directory: directory, format: format, options: options, log: options.Logger,
-		queued: make(chan struct{}, 1), stop: make(chan struct{}),
+		path: path, ground: ground, format: format, options: options, log: options.Logger,
+		closable: make(chan struct{}, 1), sealedFile: make(chan struct{}, 1), stop: make(chan struct{}),
 		byName: map[string]storage.TopicID{}, custom: maps.Clone(options.CustomData),
 	}
 	if w.custom == nil {
 		w.custom = map[string]string{}
 	}
-	if w.root, err = os.OpenRoot(directory); err != nil {
-		return nil, errors.Join(fmt.Errorf("create bag: %w", err), os.Remove(directory))
+	if options.CompressionMode == CompressionMessage {
+		if w.messages, err = newMessageCompressor(options); err != nil {
+			return nil, fmt.Errorf("create bag: %w", err)
+		}
+	}
+	if err := makeDirectory(path); err != nil {
+		return nil, fmt.Errorf("create bag: %w", err)
+	}
+	if w.directory, err = ground.open(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("create bag: %w", err), os.Remove(path))
 	}
 	if w.current, err = w.openPart(0); err != nil {
 		// The name is free again for the next try.
-		return nil, errors.Join(fmt.Errorf("create bag: %w", err), w.root.Close(), os.Remove(directory))
+		return nil, errors.Join(fmt.Errorf("create bag: %w", err), w.directory.Close(), os.Remove(path))
 	}
 	w.files = append(w.files, w.current)
 	return w, nil
@@ -89,18 +123,18 @@ func Create(directory string, options WriterOptions) (*Writer, error) {
 
 // openPart makes a file with all topics. Only the writing goroutine calls it.
 func (w *Writer) openPart(number int) (*part, error) {
-	p := &part{name: w.options.FileNames.name(w.directory, number, time.Now()) + w.format.Extension}
-	metadata, err := w.Metadata().EncodeInnerVersion(w.options.MetadataVersion)
+	p := &part{name: w.options.FileNames.name(w.path, number, time.Now()) + w.format.Extension, first: math.MaxInt64}
+	p.final = p.name
+	metadata, err := w.innerMetadata(number)
 	if err != nil {
 		return nil, err
 	}
 	if err := w.checkDirectory(); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(w.directory, p.name)
-	p.writer, err = w.format.Create(path, storage.CreateOptions{
+	p.writer, err = w.format.Create(filepath.Join(w.path, p.name), storage.CreateOptions{
 		Preset: w.options.Preset, Config: w.options.StorageConfig, Metadata: metadata,
-		MetadataVersion: w.options.MetadataVersion, ROSDistro: w.options.ROSDistro,
+		MetadataVersion: w.options.MetadataVersion, ROSDistro: w.options.ROSDistro, Files: w.ground.files,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open next bag file: %w", err)
@@ -115,13 +149,13 @@ func (w *Writer) openPart(number int) (*part, error) {
 
 // checkDirectory makes sure that the name still leads to the directory of this bag.
 func (w *Writer) checkDirectory() error {
-	ours, err := w.root.Stat(".")
+	ours, err := w.directory.Stat(".")
 	if err != nil {
 		return fmt.Errorf("look at bag directory: %w", err)
 	}
-	named, err := os.Stat(w.directory)
+	named, err := os.Stat(w.path)
 	if err != nil || !os.SameFile(ours, named) {
-		return fmt.Errorf("%s: %w", w.directory, ErrGone)
+		return fmt.Errorf("%s: %w", w.path, ErrGone)
 	}
 	return nil
 }
@@ -129,8 +163,8 @@ func (w *Writer) checkDirectory() error {
 // checkFile makes sure that the file that is being written is still there: it could be written to for hours after it was
 // deleted.
 func (w *Writer) checkFile(name string) error {
-	if _, err := w.root.Stat(name); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(w.directory, name), ErrGone)
+	if _, err := w.directory.Stat(name); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(w.path, name), ErrGone)
 	}
 	return nil
 }
@@ -157,6 +191,7 @@ func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 		w.byName[topic.Name] = id
 		w.topics = append(w.topics, topic)
 		w.counts = append(w.counts, 0)
+		w.current.room = 0 // definitions can be large
 	}
 	return id, nil
 }
@@ -179,11 +214,59 @@ func (w *Writer) SetCustomData(key, value string) {
 	w.custom[key] = value
 }
 
-// Write appends messages; see storage.Writer. The first failure is final, and every later call returns it again.
+// Write appends messages; see storage.Writer. They go into a new file as MaxSize and MaxDuration say. The first failure
+// is final, and every later call returns it again.
 func (w *Writer) Write(messages []storage.Message) error {
-	if len(messages) == 0 {
-		return nil
+	var rejected *storage.RejectedError
+	for at := 0; at < len(messages); {
+		batch := messages[at:]
+		if w.messages != nil {
+			var err error
+			if batch, err = w.messages.compress(batch); err != nil {
+				return w.failWith(fmt.Errorf("write bag %s: %w", w.path, err))
+			}
+		}
+		for len(batch) > 0 {
+			n := w.fitting(batch)
+			if n == 0 {
+				split, err := w.splitWhenDue()
+				if err != nil {
+					return err
+				}
+				if split {
+					continue
+				}
+				n = len(batch)
+			}
+			err := w.write(batch[:n])
+			var some *storage.RejectedError
+			if errors.As(err, &some) {
+				rejected = join(rejected, some, at)
+			} else if err != nil {
+				return err
+			}
+			batch, at = batch[n:], at+n
+		}
 	}
+	if rejected != nil {
+		return rejected
+	}
+	return nil
+}
+
+// join puts the positions of a part of a slice that begins at offset behind those of the parts before it.
+func join(all, some *storage.RejectedError, offset int) *storage.RejectedError {
+	if all == nil {
+		all = &storage.RejectedError{Err: some.Err}
+	}
+	for _, i := range some.Indexes {
+		all.Indexes = append(all.Indexes, offset+i)
+	}
+	return all
+}
+
+// write puts messages into the current file.
+func (w *Writer) write(messages []storage.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usable(); err != nil {
@@ -206,7 +289,7 @@ func (w *Writer) usable() error {
 		return w.failed
 	}
 	if w.sealed {
-		return fmt.Errorf("write bag %s: %w", w.directory, ErrSealed)
+		return fmt.Errorf("write bag %s: %w", w.path, ErrSealed)
 	}
 	return nil
 }
@@ -219,23 +302,20 @@ func (w *Writer) fail(err error) error {
 	return w.failed
 }
 
+func (w *Writer) failWith(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fail(err)
+}
+
 // Path is the bag directory, absolute.
-func (w *Writer) Path() string { return w.directory }
+func (w *Writer) Path() string { return w.path }
 
 // CurrentFile is the path of the file that is being written.
 func (w *Writer) CurrentFile() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return filepath.Join(w.directory, w.current.name)
-}
-
-// Counts is how many messages of each topic the files have, by TopicID; after a failure, how many can be read.
-func (w *Writer) Counts() []uint64 {
-	var counts []uint64
-	for _, topic := range w.Metadata().Topics {
-		counts = append(counts, topic.MessageCount)
-	}
-	return counts
+	return filepath.Join(w.path, w.current.final)
 }
 
 // Size is the size of the file that is being written, in bytes, with what is still in memory.
@@ -243,79 +323,4 @@ func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.current.writer.Size()
-}
-
-// Split goes on in a new file. The old one is finished by Run, so that a slow disk does not hold up writing. The paths
-// are returned; OnSplit tells when the old file is final.
-func (w *Writer) Split() (closed, opened string, err error) {
-	w.mu.Lock()
-	number := len(w.files)
-	err = w.usable()
-	w.mu.Unlock()
-	if err != nil {
-		return "", "", err
-	}
-	next, err := w.openPart(number)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err != nil {
-		return "", "", w.fail(err)
-	}
-	old := w.current
-	// The promise of FlushAge must not wait until Run gets to this file.
-	if err := w.watched(old.writer.Flush); err != nil {
-		return "", "", errors.Join(w.fail(err), next.writer.Close())
-	}
-	w.retire(old)
-	old.opened = next.name
-	w.current = next
-	w.files = append(w.files, next)
-	w.closing = append(w.closing, old)
-	w.unflushed = time.Time{}
-	w.unsynced = false // Seal of the old file syncs it
-	select {
-	case w.queued <- struct{}{}:
-	default:
-	}
-	return filepath.Join(w.directory, old.name), filepath.Join(w.directory, next.name), nil
-}
-
-// retire takes over the counts of a file that gets no more messages. It is called with mu held.
-func (w *Writer) retire(p *part) {
-	p.info = p.writer.Info()
-	for i, topic := range p.info.Topics {
-		w.counts[i] += topic.MessageCount
-	}
-}
-
-// Metadata describes what was written so far.
-func (w *Writer) Metadata() Metadata {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.metadata(len(w.files))
-}
-
-// metadata describes the first n files; the counts of topics are always those of all. It is called with mu held.
-func (w *Writer) metadata(n int) Metadata {
-	m := Metadata{
-		Version: w.options.MetadataVersion, StorageID: w.format.ID, CompressionFormat: w.options.CompressionFormat,
-		CompressionMode: w.options.CompressionMode, ROSDistro: w.options.ROSDistro, CustomData: maps.Clone(w.custom),
-	}
-	for i, topic := range w.topics {
-		topic.Definition = storage.Definition{}
-		m.Topics = append(m.Topics, storage.TopicInfo{Topic: topic, MessageCount: w.counts[i]})
-	}
-	for _, p := range w.files[:n] {
-		info := p.info
-		if p == w.current && !w.sealed {
-			info = p.writer.Info()
-			for i, topic := range info.Topics {
-				m.Topics[i].MessageCount += topic.MessageCount
-			}
-		}
-		m.Paths = append(m.Paths, p.name)
-		m.Files = append(m.Files, fileInfo(p.name, info))
-	}
-	m.summarize()
-	return m
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"rosbagd/bag"
 	"rosbagd/node"
 	"rosbagd/storage"
 	"rosbagd/storage/qos"
@@ -352,7 +353,7 @@ func (r *recording) split(done func(error)) {
 			return
 		}
 		_, _, err := r.bag.Split()
-		if err != nil {
+		if err != nil && !errors.Is(err, bag.ErrBusy) {
 			r.fail(err)
 		}
 		done(err)
@@ -390,13 +391,12 @@ func (r *recording) seal() {
 			r.bag.SetCustomData(lossKey(t.Topic), lossText(t))
 		}
 	}
-	last := r.bag.CurrentFile()
 	r.sealing.Store(true)
 	if err := r.bag.Seal(); err != nil {
 		r.fail(err)
 		r.settle()
 	} else {
-		r.ended(last)
+		r.ended(r.bag.CurrentFile()) // the name it has now that it may be compressed
 	}
 	reportLosses(r.log, r.uri, r.table.stats(), r.err() != nil)
 }

@@ -1,0 +1,119 @@
+package bag
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/zap"
+
+	"rosbagd/storage"
+)
+
+// maxUnsealed bounds the files that wait for the disk to take their last bytes, each with a chunk and an index in memory.
+const maxUnsealed = 16
+
+// messageOverhead is more than any format adds to a message.
+const messageOverhead = 128
+
+// fitting counts the messages, from the first on, that go into the current file before it has to be asked for its size
+// or there has to be a new one; 0 is a new one. Neither limit costs a system call or a lock for each message: room is
+// reckoned with more than a message can take, so that the size is asked for before it is reached, ever more often the
+// nearer it comes.
+func (w *Writer) fitting(messages []storage.Message) int {
+	if w.options.MaxSize == 0 && w.options.MaxDuration == 0 {
+		return len(messages)
+	}
+	p := w.current
+	if w.options.MaxSize == 0 {
+		p.room = math.MaxInt64
+	} else if p.room <= 0 {
+		p.room = w.options.MaxSize - p.writer.Size()
+		if p.room <= 0 && p.written {
+			return 0
+		}
+	}
+	for i := range messages {
+		m := &messages[i]
+		if w.options.MaxDuration > 0 && m.LogTimeNanos >= 0 {
+			if p.written && m.LogTimeNanos-p.first > int64(w.options.MaxDuration) {
+				return i
+			}
+			p.first = min(p.first, m.LogTimeNanos)
+		}
+		if p.room <= 0 && p.written && i > 0 {
+			return i
+		}
+		p.room -= int64(len(m.Data)) + messageOverhead
+		p.written = true
+	}
+	return len(messages)
+}
+
+// splitWhenDue splits, or says that the current file has to grow on: the disk still has too many others to finish.
+func (w *Writer) splitWhenDue() (split bool, err error) {
+	_, _, err = w.Split()
+	if !errors.Is(err, ErrBusy) {
+		return true, err
+	}
+	if !w.current.overdue {
+		w.current.overdue = true
+		w.log.Warn("split is put off, the disk has too many files to finish", zap.String("bag", w.path), zap.Int("files", maxUnsealed))
+	}
+	return false, nil
+}
+
+// Split goes on in a new file. The old one is finished by Run, so that a slow disk does not hold up writing; ErrBusy
+// when it has too many of them to finish, with the bag as it was. The paths are returned; OnSplit tells when the old
+// file is final.
+func (w *Writer) Split() (closed, opened string, err error) {
+	w.mu.Lock()
+	number := len(w.files)
+	err = w.usable()
+	if err == nil && w.unsealed >= maxUnsealed {
+		err = fmt.Errorf("split bag %s: %w", w.path, ErrBusy)
+	}
+	w.mu.Unlock()
+	if err != nil {
+		return "", "", err
+	}
+	next, err := w.openPart(number)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		return "", "", w.fail(err)
+	}
+	old := w.current
+	// The promise of FlushAge must not wait until Run gets to this file.
+	if err := w.watched(old.writer.Flush); err != nil {
+		return "", "", errors.Join(w.fail(err), next.writer.Close())
+	}
+	w.retire(old)
+	old.opened = next.name
+	w.current = next
+	w.files = append(w.files, next)
+	w.closing = append(w.closing, old)
+	w.unsealed++
+	w.unflushed = time.Time{}
+	w.unsynced = false // Seal of the old file syncs it
+	signal(w.closable)
+	return filepath.Join(w.path, old.name), filepath.Join(w.path, next.name), nil
+}
+
+// signal wakes one receiver, now or when it comes.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// retire takes over the counts of a file that gets no more messages. It is called with mu held.
+func (w *Writer) retire(p *part) {
+	p.info = p.writer.Info()
+	for i, topic := range p.info.Topics {
+		w.counts[i] += topic.MessageCount
+	}
+}
