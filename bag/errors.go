@@ -26,7 +26,7 @@ var (
 	// ErrNoDirectory is returned by Reindex for a path that is no directory. Its text is rosbag2's.
 	ErrNoDirectory = errors.New("Must specify a bag directory") //nolint:staticcheck // the words of rosbag2
 	// ErrEmptyDirectory is returned by Reindex for a directory without any file. Its text is rosbag2's.
-	ErrEmptyDirectory = errors.New("Empty directory.") //nolint:staticcheck // the words of rosbag2
+	ErrEmptyDirectory = errors.New("Empty directory.") //nolint:staticcheck,revive // the words of rosbag2
 	// ErrNoFiles is returned by Reindex when no file in the directory is one of a bag. Its text is rosbag2's.
 	ErrNoFiles = errors.New("No storage files found for reindexing. Abort") //nolint:staticcheck // the words of rosbag2
 	// ErrInUse is returned by Reindex for a file that is to be repaired while another process writes it.

@@ -99,8 +99,9 @@ func broken(format storage.Format, path string, reader storage.Reader) (string, 
 		return "has a journal beside it that was never taken in", nil
 	}
 	if format.Verify == nil {
-		_, damage, err := each(context.Background(), reader, func(storage.Message) error { return nil })
-		return damage, err
+		var read salvage
+		err := read.messages(context.Background(), reader, func(storage.Message) error { return nil })
+		return read.missing(), err
 	}
 	found := ""
 	err := format.Verify(path, storage.Verification{
@@ -126,39 +127,6 @@ func leftover(path string) string {
 	return ""
 }
 
-// each visits all messages that can be read, in the order of the file, and says what can not.
-func each(ctx context.Context, reader storage.Reader, visit func(storage.Message) error) (kept uint64, damage string, err error) {
-	it, err := reader.Messages(storage.Query{Order: storage.ByFile})
-	if err != nil {
-		return 0, "", err
-	}
-	defer it.Close()
-	parts := 0
-	for ctx.Err() == nil {
-		m, err := it.Next()
-		var damaged *storage.CorruptionError
-		switch {
-		case errors.Is(err, io.EOF):
-			if parts > 1 {
-				damage = fmt.Sprintf("%s, and %d more damaged parts", damage, parts-1)
-			}
-			return kept, damage, nil
-		case errors.As(err, &damaged):
-			if parts++; parts == 1 {
-				damage = fmt.Sprintf("damaged at byte %d: %v", damaged.Offset, damaged.Err)
-			}
-		case err != nil:
-			return kept, damage, err
-		default:
-			if err := visit(m); err != nil {
-				return kept, damage, err
-			}
-			kept++
-		}
-	}
-	return kept, damage, ctx.Err()
-}
-
 // write makes the repaired file under a temporary name and checks that it is whole.
 func (repaired *Repaired) write(ctx context.Context, format storage.Format, temporary string, reader storage.Reader) error {
 	info := reader.Info()
@@ -178,11 +146,11 @@ func (repaired *Repaired) write(ctx context.Context, format storage.Format, temp
 	if err != nil {
 		return err
 	}
-	damage, err := copyFile(ctx, reader, writer)
-	if err != nil {
+	var salvaged salvage
+	if err := salvaged.copyFile(ctx, reader, writer); err != nil {
 		return errors.Join(err, writer.Close())
 	}
-	repaired.Missing = strings.Join(nonEmpty(info.Damage, damage), "; ")
+	repaired.Missing = sentences(info.Damage, salvaged.missing())
 	written := writer.Info()
 	repaired.Kept = written.MessageCount
 	inner, err := copyOfMetadata(repaired.Path, info, written)
@@ -193,61 +161,6 @@ func (repaired *Repaired) write(ctx context.Context, format storage.Format, temp
 		return errors.Join(err, writer.Close())
 	}
 	return checkRepaired(format, temporary, written)
-}
-
-func nonEmpty(texts ...string) []string {
-	var kept []string
-	for _, text := range texts {
-		if text != "" {
-			kept = append(kept, text)
-		}
-	}
-	return kept
-}
-
-// copyFile writes what can be read of one file into another one of the same format.
-func copyFile(ctx context.Context, reader storage.Reader, writer storage.Writer) (damage string, err error) {
-	var ids []storage.TopicID
-	for _, topic := range reader.Info().Topics {
-		id, err := writer.AddTopic(topic.Topic)
-		if err != nil {
-			return "", err
-		}
-		ids = append(ids, id)
-	}
-	rejected := 0
-	batch := make([]storage.Message, 1)
-	_, damage, err = each(ctx, reader, func(m storage.Message) error {
-		m.Topic = ids[m.Topic]
-		batch[0] = m
-		err := writer.Write(batch)
-		var refused *storage.RejectedError
-		if errors.As(err, &refused) {
-			rejected++
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	if rejected > 0 {
-		damage = strings.Join(nonEmpty(damage, fmt.Sprintf("%d messages that the format can not hold", rejected)), "; ")
-	}
-	return damage, copyExtras(reader, writer)
-}
-
-// copyExtras copies attachments and records, as far as both sides have them.
-func copyExtras(reader storage.Reader, writer storage.Writer) error {
-	from, ok := reader.(storage.ExtraReader)
-	if !ok {
-		return nil
-	}
-	to, ok := writer.(storage.ExtraWriter)
-	if !ok {
-		return nil
-	}
-	return from.Extras(to.WriteAttachment, to.WriteRecord)
 }
 
 // copyOfMetadata is the bag's metadata for a file that had a copy of it: what that says of the bag, and what the new file

@@ -20,6 +20,8 @@ type BlockReader interface {
 	Reader
 	// Blocks lists where the messages of the file stand, in its order.
 	Blocks() ([]Block, error)
+	// BlockMessages gives the messages of one block, by its position in Blocks, as they stand in it.
+	BlockMessages(block int) (Iterator, error)
 }
 
 // BlockCheck says how far a block is looked at before it is copied.

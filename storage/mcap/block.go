@@ -29,6 +29,41 @@ func (r *Reader) Blocks() ([]storage.Block, error) {
 	return blocks, nil
 }
 
+// BlockMessages implements storage.BlockReader.
+func (r *Reader) BlockMessages(block int) (storage.Iterator, error) {
+	chunks, err := r.chunks()
+	if err != nil {
+		return nil, err
+	}
+	if block < 0 || block >= len(chunks) {
+		return nil, fmt.Errorf("read %s: block %d of %d", r.path, block, len(chunks))
+	}
+	return newIterator(r, newTimeline(chunks[block:block+1], storage.ByFile), storage.Query{Order: storage.ByFile}), nil
+}
+
+// Config implements storage.Configured: a file with the compression that the first chunk has.
+func (r *Reader) Config() (storage.Config, error) {
+	chunks, err := r.chunks()
+	if err != nil {
+		return storage.Config{}, err
+	}
+	words := map[Compression]string{CompressionNone: "None", CompressionLZ4: "Lz4", CompressionZstd: "Zstd"}
+	for _, ref := range chunks {
+		if ref.bare {
+			continue
+		}
+		raw, err := r.slice(ref.offset+recordHeaderLen, min(ref.length-recordHeaderLen, chunkFixedLen+16))
+		if err != nil {
+			return storage.Config{}, err
+		}
+		head, err := parseChunkHead(raw)
+		if word := words[head.compression]; err == nil && word != "" {
+			return storage.Config{Path: r.path, Data: []byte("compression: " + word + "\n")}, nil
+		}
+	}
+	return storage.Config{}, nil
+}
+
 // chunks gives them in the order of the file.
 func (r *Reader) chunks() ([]chunkRef, error) {
 	line, err := r.timeline(storage.ByFile)

@@ -1,0 +1,349 @@
+package bag_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	mcaplib "github.com/foxglove/mcap/go/mcap"
+	"github.com/stretchr/testify/require"
+
+	"rosbagd/bag"
+	"rosbagd/storage"
+	"rosbagd/storage/formats"
+	"rosbagd/storage/storagetest"
+)
+
+// wholeFile writes one file with a chunk for each group of messages, and gives its path.
+func wholeFile(t *testing.T, directory, storageID, preset string, groups [][]storage.Message) string {
+	t.Helper()
+	format, err := formats.Lookup(storageID)
+	require.NoError(t, err)
+	path := filepath.Join(directory, "demo_0"+format.Extension)
+	metadata, err := bag.Metadata{StorageID: storageID, CustomData: map[string]string{"robot": "7"}, ROSDistro: "jazzy"}.EncodeInner()
+	require.NoError(t, err)
+	w, err := format.Create(path, storage.CreateOptions{Preset: preset, Metadata: metadata})
+	require.NoError(t, err)
+	for _, name := range []string{"/a", "/b"} {
+		_, err := w.AddTopic(storagetest.Topic(name))
+		require.NoError(t, err)
+	}
+	for _, messages := range groups {
+		require.NoError(t, w.Write(messages))
+		require.NoError(t, w.Flush())
+	}
+	require.NoError(t, w.Seal(metadata))
+	return path
+}
+
+// groups are n groups of 20 messages.
+func groups(n int) [][]storage.Message {
+	return slices.Collect(slices.Chunk(storagetest.Messages(20*n, 0, 1), 20))
+}
+
+// chunkOffsets are where the chunks of an MCAP file begin, and where the last one ends.
+func chunkOffsets(t *testing.T, path string) []uint64 {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	r, err := mcaplib.NewReader(file)
+	require.NoError(t, err)
+	info, err := r.Info()
+	require.NoError(t, err)
+	var offsets []uint64
+	for _, chunk := range info.ChunkIndexes {
+		offsets = append(offsets, chunk.ChunkStartOffset)
+	}
+	last := info.ChunkIndexes[len(info.ChunkIndexes)-1]
+	return append(offsets, last.ChunkStartOffset+last.ChunkLength)
+}
+
+// requireRepaired repairs a bag of one file and requires that it is whole then: it has the messages wanted in order, an
+// index, and does not change when it is repaired again.
+func requireRepaired(t *testing.T, directory string, want []storage.Message) bag.Repaired {
+	t.Helper()
+	result := reindex(t, directory, bag.ReindexOptions{Repair: true})
+	require.Len(t, result.Repaired, 1)
+	repaired := result.Repaired[0]
+	require.Equal(t, uint64(len(want)), repaired.Kept)
+	require.Equal(t, repaired.Missing != "", result.Lost)
+	require.NotEmpty(t, repaired.Reason)
+
+	format, err := formats.Detect(repaired.Path)
+	require.NoError(t, err)
+	file, err := format.Open(repaired.Path, storage.OpenOptions{})
+	require.NoError(t, err)
+	info := file.Info()
+	require.Empty(t, info.Damage)
+	require.False(t, info.Unindexed)
+	require.Contains(t, string(info.Metadata), `robot: "7"`)
+	require.NoError(t, file.Close())
+
+	before := snapshot(t, directory)
+	again := reindex(t, directory, bag.ReindexOptions{Repair: true})
+	require.Empty(t, again.Repaired)
+	require.False(t, again.Changed)
+	require.False(t, again.Lost)
+	require.Equal(t, before, snapshot(t, directory))
+
+	for _, metadata := range []bool{true, false} {
+		r := open(t, directory)
+		require.Empty(t, r.Notes())
+		require.Equal(t, []string{filepath.Base(repaired.Path)}, r.Metadata().Paths)
+		require.Equal(t, "7", r.Metadata().CustomData["robot"])
+		requireMessages(t, want, read(t, r, bag.Query{}))
+		if len(want) > 0 {
+			from := want[len(want)/2].LogTimeNanos
+			later := slices.DeleteFunc(slices.Clone(want), func(m storage.Message) bool { return m.LogTimeNanos < from || m.Topic != 1 })
+			seek := bag.Query{Query: storage.Query{FromNanos: from, Topics: []storage.TopicID{1}}}
+			requireMessages(t, later, read(t, r, seek))
+		}
+		if metadata {
+			require.NoError(t, os.Remove(filepath.Join(directory, bag.MetadataName)))
+		}
+	}
+	return repaired
+}
+
+func requireMessages(t *testing.T, want, got []storage.Message) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Equal(t, want[i], got[i])
+	}
+}
+
+// snapshot is all files of a directory by name.
+func snapshot(t *testing.T, directory string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, name := range names(t, directory) {
+		content, err := os.ReadFile(filepath.Join(directory, name))
+		require.NoError(t, err)
+		stat, err := os.Stat(filepath.Join(directory, name))
+		require.NoError(t, err)
+		found[name] = fmt.Sprint(stat.ModTime().UnixNano(), string(content))
+	}
+	return found
+}
+
+func TestRepairAfterAFlippedByteKeepsTheOtherChunks(t *testing.T) {
+	for _, preset := range []string{"none", "zstd_fast"} {
+		t.Run(preset, func(t *testing.T) {
+			directory, all := t.TempDir(), groups(10)
+			path := wholeFile(t, directory, "mcap", preset, all)
+			offsets := chunkOffsets(t, path)
+			content, err := os.ReadFile(path)
+			require.NoError(t, err)
+			content[(offsets[4]+offsets[5])/2-40] ^= 0x10
+			require.NoError(t, os.WriteFile(path, content, 0o600))
+
+			repaired := requireRepaired(t, directory, slices.Concat(slices.Delete(all, 4, 5)...))
+			require.Contains(t, repaired.Missing, fmt.Sprintf("damaged at byte %d", offsets[4]))
+			require.Equal(t, path+".broken", repaired.Broken)
+			kept, err := os.ReadFile(repaired.Broken)
+			require.NoError(t, err)
+			require.Equal(t, content, kept)
+			mended, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, bytes.Count(content, []byte("zstd")) > 0, bytes.Count(mended, []byte("zstd")) > 0, "compression stays")
+			require.Contains(t, string(mended), string(content[offsets[5]:offsets[6]]), "chunks are copied as they are")
+		})
+	}
+}
+
+func TestRepairOfAFileThatEndsAnywhere(t *testing.T) {
+	all := groups(5)
+	source := wholeFile(t, t.TempDir(), "mcap", "none", all)
+	offsets := chunkOffsets(t, source)
+	content, err := os.ReadFile(source)
+	require.NoError(t, err)
+	metadata, first := uint64(600), offsets[0]
+	for cut := min(metadata, first); cut < uint64(len(content)); cut += uint64(len(content)) / 40 {
+		t.Run(fmt.Sprint(cut), func(t *testing.T) {
+			directory := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(directory, "demo_0.mcap"), content[:cut], 0o600))
+			whole := 0
+			for _, end := range offsets[1:] {
+				// A chunk ends where the indexes behind it begin; without these it is read itself.
+				if end <= cut {
+					whole++
+				}
+			}
+			if whole < len(all) && chunkLength(content, offsets[whole])+offsets[whole] <= cut {
+				whole++
+			}
+			requireRepaired(t, directory, slices.Concat(all[:whole]...))
+		})
+	}
+}
+
+// chunkLength is the length of the record at an offset, with its head.
+func chunkLength(content []byte, offset uint64) uint64 {
+	length := uint64(0)
+	for i := range 8 {
+		length |= uint64(content[offset+1+uint64(i)]) << (8 * i)
+	}
+	return length + 9
+}
+
+func TestRepairMakesAnIndex(t *testing.T) {
+	for name, options := range map[string]mcaplib.WriterOptions{
+		"no summary":        {Chunked: true, SkipSummaryOffsets: true, SkipStatistics: true, SkipRepeatedSchemas: true, SkipRepeatedChannelInfos: true, SkipChunkIndex: true, SkipMetadataIndex: true, SkipAttachmentIndex: true},
+		"no message index":  {Chunked: true, SkipMessageIndexing: true, SkipSummaryOffsets: true, SkipStatistics: true, SkipRepeatedSchemas: true, SkipRepeatedChannelInfos: true, SkipChunkIndex: true, SkipMetadataIndex: true},
+		"chunks with lz4":   {Chunked: true, Compression: mcaplib.CompressionLZ4, SkipSummaryOffsets: true, SkipStatistics: true, SkipRepeatedSchemas: true, SkipRepeatedChannelInfos: true, SkipChunkIndex: true, SkipMetadataIndex: true},
+		"no chunks at all":  {SkipSummaryOffsets: true, SkipStatistics: true, SkipRepeatedSchemas: true, SkipRepeatedChannelInfos: true, SkipChunkIndex: true, SkipMetadataIndex: true},
+		"small chunks zstd": {Chunked: true, ChunkSize: 200, Compression: mcaplib.CompressionZSTD, SkipSummaryOffsets: true, SkipStatistics: true, SkipRepeatedSchemas: true, SkipRepeatedChannelInfos: true, SkipChunkIndex: true, SkipMetadataIndex: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			want := storagetest.Messages(50, 0, 1)
+			writeForeign(t, filepath.Join(directory, "any name.mcap"), options, want)
+			repaired := requireRepaired(t, directory, want)
+			require.Empty(t, repaired.Missing)
+			require.Contains(t, repaired.Reason, "index")
+		})
+	}
+}
+
+// writeForeign lets the mcap library write a file.
+func writeForeign(t *testing.T, path string, options mcaplib.WriterOptions, messages []storage.Message) {
+	t.Helper()
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	w, err := mcaplib.NewWriter(file, &options)
+	require.NoError(t, err)
+	require.NoError(t, w.WriteHeader(&mcaplib.Header{Profile: "ros2"}))
+	inner, err := bag.Metadata{StorageID: "mcap", CustomData: map[string]string{"robot": "7"}}.EncodeInner()
+	require.NoError(t, err)
+	require.NoError(t, w.WriteMetadata(&mcaplib.Metadata{
+		Name: "rosbag2", Metadata: map[string]string{"serialized_metadata": string(inner)},
+	}))
+	require.NoError(t, w.WriteSchema(&mcaplib.Schema{ID: 7, Name: "std_msgs/msg/String", Encoding: "ros2msg", Data: []byte("string data")}))
+	for i, name := range []string{"/a", "/b"} {
+		require.NoError(t, w.WriteChannel(&mcaplib.Channel{ID: uint16(5 * i), SchemaID: 7, Topic: name, MessageEncoding: "cdr"}))
+	}
+	for _, m := range messages {
+		require.NoError(t, w.WriteMessage(&mcaplib.Message{
+			ChannelID: uint16(5 * m.Topic), Sequence: m.Sequence, LogTime: uint64(m.LogTimeNanos),
+			PublishTime: uint64(m.PublishTimeNanos), Data: m.Data,
+		}))
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, file.Close())
+}
+
+func TestRepairLeavesWholeFilesAsTheyAre(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(expected(t))) {
+		directory := copyBag(t, name)
+		before := snapshot(t, directory)
+		result := reindex(t, directory, bag.ReindexOptions{Repair: true})
+		require.Empty(t, result.Repaired, name)
+		require.False(t, result.Lost, name)
+		require.Equal(t, before, snapshot(t, directory), name)
+	}
+}
+
+func TestRepairThatIsCancelledLeavesNothing(t *testing.T) {
+	directory := t.TempDir()
+	path := wholeFile(t, directory, "mcap", "none", groups(3))
+	require.NoError(t, os.Truncate(path, 3000))
+	before := snapshot(t, directory)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := bag.Reindex(ctx, directory, bag.ReindexOptions{Repair: true})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, before, snapshot(t, directory))
+}
+
+// repairDirectory makes a process of this test binary repair a bag and end; see TestMain.
+const repairDirectory = "ROSBAGD_TEST_REPAIR"
+
+func repairInChild(directory string) int {
+	if _, err := bag.Reindex(context.Background(), directory, bag.ReindexOptions{Repair: true}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// TestRepairKilledLeavesOneOfTheTwo ends a repairing process by kill -9 as soon as something of its work can be seen.
+func TestRepairKilledLeavesOneOfTheTwo(t *testing.T) {
+	var all [][]storage.Message
+	for i, m := range groups(40) {
+		for j := range m {
+			m[j].Data = bytes.Repeat([]byte{byte(i), byte(j)}, 5000)
+		}
+		all = append(all, m)
+	}
+	source := wholeFile(t, t.TempDir(), "mcap", "none", all)
+	content, err := os.ReadFile(source)
+	require.NoError(t, err)
+	offsets := chunkOffsets(t, source)
+	content = content[:offsets[39]+100]
+	want := slices.Concat(all[:39]...)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	for _, seen := range []string{".repair.tmp", ".broken", "metadata.yaml", ""} {
+		for round := range 5 {
+			t.Run(fmt.Sprint("at ", seen, round), func(t *testing.T) {
+				directory := t.TempDir()
+				path := filepath.Join(directory, "demo_0.mcap")
+				require.NoError(t, os.WriteFile(path, content, 0o600))
+				child := exec.Command(program, "-test.run=^$")
+				child.Env = append(os.Environ(), repairDirectory+"="+directory)
+				require.NoError(t, child.Start())
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					_ = child.Wait() // killed or not
+				}()
+				for running := true; running; {
+					select {
+					case <-ended:
+						running = false
+					default:
+						running = !slices.ContainsFunc(names(t, directory), func(name string) bool { return strings.HasSuffix(name, seen) })
+					}
+				}
+				_ = child.Process.Kill() // it may have ended
+				<-ended
+
+				now, err := os.ReadFile(path)
+				require.NoError(t, err)
+				r, err := bag.Open(directory, bag.ReaderOptions{})
+				require.NoError(t, err)
+				requireMessages(t, want, read(t, r, bag.Query{}))
+				require.NoError(t, r.Close())
+				if !bytes.Equal(now, content) {
+					kept, err := os.ReadFile(path + ".broken")
+					require.NoError(t, err)
+					require.Equal(t, content, kept)
+				}
+				reindex(t, directory, bag.ReindexOptions{Repair: true})
+				require.Equal(t, []string{"demo_0.mcap", "demo_0.mcap.broken", bag.MetadataName}, names(t, directory))
+				require.Equal(t, uint64(len(want)), open(t, directory).Metadata().MessageCount)
+			})
+		}
+	}
+}
+
+func TestOriginalsOfRepairedFilesAreNoPartOfTheBag(t *testing.T) {
+	directory := t.TempDir()
+	path := wholeFile(t, directory, "mcap", "none", groups(2))
+	for _, name := range []string{".broken", ".broken.1", ".repair.tmp"} {
+		require.NoError(t, os.Link(path, path+name))
+	}
+	require.Equal(t, []string{"demo_0.mcap"}, open(t, directory).Metadata().Paths)
+	require.Equal(t, []string{"demo_0.mcap"}, reindex(t, directory, bag.ReindexOptions{}).Metadata.Paths)
+	// By its own name it can still be read.
+	require.Equal(t, uint64(40), open(t, path+".broken").Metadata().MessageCount)
+}
