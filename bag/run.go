@@ -19,6 +19,7 @@ func (w *Writer) Run(ctx context.Context) error {
 		return w.failed
 	}
 	w.running.Add(1)
+	w.ran = true
 	w.mu.Unlock()
 	defer w.running.Done()
 

@@ -65,17 +65,23 @@ func (w *Writer) splitWhenDue() (split bool, err error) {
 	return false, nil
 }
 
-// Split goes on in a new file. The old one is finished by Run, so that a slow disk does not hold up writing; ErrBusy
-// when it has too many of them to finish, with the bag as it was. The paths are returned; OnSplit tells when the old
-// file is final.
+// Split goes on in a new file. The old one is finished by Run, so that a slow disk does not hold up writing (without Run,
+// by Seal, or by Split when there are too many); ErrBusy when Run has too many of them to finish, with the bag as it was.
+// The paths are returned; OnSplit tells when the old file is final.
 func (w *Writer) Split() (closed, opened string, err error) {
 	w.mu.Lock()
-	number := len(w.files)
+	number, full, ran := len(w.files), w.unsealed >= maxUnsealed, w.ran
 	err = w.usable()
-	if err == nil && w.unsealed >= maxUnsealed {
-		err = fmt.Errorf("split bag %s: %w", w.path, ErrBusy)
-	}
 	w.mu.Unlock()
+	switch {
+	case err != nil || !full:
+	case ran:
+		err = fmt.Errorf("split bag %s: %w", w.path, ErrBusy)
+	default: // nobody else does it
+		if p := w.pop(&w.closing, w.closable); p != nil {
+			err = w.sealPart(p)
+		}
+	}
 	if err != nil {
 		return "", "", err
 	}

@@ -54,6 +54,7 @@ type Writer struct {
 	unsynced     bool      // something was flushed since the last sync
 	failed       error
 	compression  error // why files stayed uncompressed; costs no message
+	ran          bool  // Run was called
 	sealed       bool
 }
 
