@@ -99,7 +99,7 @@ func (s *salvage) copyBlocks(ctx context.Context, from storage.BlockReader, to s
 			return err
 		}
 		if block.Whole {
-			err := to.CopyBlock(from, i, storage.CheckContent)
+			_, err := to.CopyBlock(from, i, storage.CheckContent)
 			if err == nil {
 				continue
 			}

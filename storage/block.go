@@ -45,5 +45,6 @@ type BlockWriter interface {
 	Accepts(from Reader) bool
 	// CopyBlock appends a block, by its position in Blocks. ErrOtherIDs or a *CorruptionError means that nothing was
 	// written of it and that the Writer goes on; any other error is final, as one of Write.
-	CopyBlock(from Reader, block int, check BlockCheck) error
+	// It tells how many messages the block has.
+	CopyBlock(from Reader, block int, check BlockCheck) (uint64, error)
 }

@@ -159,34 +159,34 @@ func (w *Writer) Accepts(from storage.Reader) bool {
 
 // CopyBlock implements storage.BlockWriter. Message indexes count from the start of the unpacked chunk, so they are the
 // same wherever it stands.
-func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCheck) error {
+func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCheck) (uint64, error) {
 	r, ok := from.(*Reader)
 	if !ok {
-		return storage.ErrOtherIDs
+		return 0, storage.ErrOtherIDs
 	}
 	chunks, err := r.chunks()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if block < 0 || block >= len(chunks) || chunks[block].bare || chunks[block].indexLen == 0 {
-		return storage.ErrOtherIDs
+		return 0, storage.ErrOtherIDs
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failed != nil {
-		return w.failed
+		return 0, w.failed
 	}
 	copied := &w.copied
 	if err := copied.read(r, chunks[block], check); err != nil {
-		return err
+		return 0, err
 	}
 	for _, index := range copied.indexes {
 		if _, ok := w.byChannel[index.ChannelID]; !ok {
-			return storage.ErrOtherIDs
+			return 0, storage.ErrOtherIDs
 		}
 	}
 	if err := w.cut(); err != nil {
-		return err
+		return 0, err
 	}
 	start := w.sink.offset()
 	err = w.library.WriteChunkWithIndexes(&copied.chunk, copied.pointers())
@@ -194,7 +194,7 @@ func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCh
 		err = w.sink.flush()
 	}
 	if err != nil {
-		return w.fail(start, err)
+		return 0, w.fail(start, err)
 	}
 	w.index.add(w.library.ChunkIndexes[0], copied.batch)
 	w.library.ChunkIndexes = w.library.ChunkIndexes[:0]
@@ -203,7 +203,7 @@ func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCh
 		w.topics[w.byChannel[index.ChannelID]].MessageCount += uint64(len(index.Entries()))
 	}
 	w.total.add(copied.messages, copied.start, copied.end)
-	return nil
+	return copied.messages, nil
 }
 
 // copiedChunk is a chunk on its way to another file. Its memory is used again for the next one.

@@ -80,10 +80,14 @@ func copyAll(t *testing.T, from *Reader, check storage.BlockCheck) string {
 	require.NoError(t, w.Write([]storage.Message{{Topic: own, LogTimeNanos: 1, PublishTimeNanos: 1, Data: []byte("first")}}))
 	blocks, err := from.Blocks()
 	require.NoError(t, err)
+	var copied uint64
 	for i, block := range blocks {
 		require.True(t, block.Whole)
-		require.NoError(t, w.CopyBlock(from, i, check))
+		n, err := w.CopyBlock(from, i, check)
+		require.NoError(t, err)
+		copied += n
 	}
+	require.Equal(t, from.Info().MessageCount, copied)
 	require.NoError(t, w.Write([]storage.Message{{Topic: own, LogTimeNanos: 1 << 40, PublishTimeNanos: 1, Data: []byte("last")}}))
 	require.NoError(t, w.Seal(nil))
 	return path
@@ -137,13 +141,15 @@ func TestBlocksOfAnotherDescriptionAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	defer w.Close()
 	require.False(t, w.Accepts(from))
-	require.ErrorIs(t, w.CopyBlock(from, 0, storage.CheckIndex), storage.ErrOtherIDs)
+	_, err = w.CopyBlock(from, 0, storage.CheckIndex)
+	require.ErrorIs(t, err, storage.ErrOtherIDs)
 	_, err = w.AddTopic(from.Info().Topics[0].Topic) // gets another channel
 	require.NoError(t, err)
 	_, err = w.AddTopicOf(from, 1)
 	require.NoError(t, err)
 	require.False(t, w.Accepts(from))
-	require.ErrorIs(t, w.CopyBlock(from, 99, storage.CheckIndex), storage.ErrOtherIDs)
+	_, err = w.CopyBlock(from, 99, storage.CheckIndex)
+	require.ErrorIs(t, err, storage.ErrOtherIDs)
 	require.Zero(t, w.Info().MessageCount)
 }
 
@@ -182,11 +188,14 @@ func TestDamagedBlocksAreNotCopied(t *testing.T) {
 				require.NoError(t, err)
 			}
 			var corruption *storage.CorruptionError
-			require.NoError(t, w.CopyBlock(from, 0, test.check))
+			_, err = w.CopyBlock(from, 0, test.check)
+			require.NoError(t, err)
 			count, size := w.Info().MessageCount, w.Size()
-			require.ErrorAs(t, w.CopyBlock(from, 1, test.check), &corruption)
+			_, err = w.CopyBlock(from, 1, test.check)
+			require.ErrorAs(t, err, &corruption)
 			require.Equal(t, size, w.Size())
-			require.NoError(t, w.CopyBlock(from, 2, test.check))
+			_, err = w.CopyBlock(from, 2, test.check)
+			require.NoError(t, err)
 			require.Greater(t, w.Info().MessageCount, count)
 			require.NoError(t, w.Seal(nil))
 		})
