@@ -1,6 +1,8 @@
 package bag_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +73,82 @@ func TestMetadataRoundTrip(t *testing.T) {
 		require.NoError(r, err)
 		require.Equal(r, want, got)
 	})
+}
+
+// TestOlderVersionsRoundTrip: an older version loses what it has no key for, and nothing else.
+func TestOlderVersionsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		want := metadataOf(r)
+		want.Version = rapid.IntRange(bag.OldestMetadataVersion, bag.MetadataVersion).Draw(r, "version")
+		whole, err := want.EncodeVersion(want.Version)
+		require.NoError(r, err)
+		inner, err := want.EncodeInnerVersion(want.Version)
+		require.NoError(r, err)
+		if want.Version < 5 {
+			want.Files = nil
+		}
+		if want.Version < 6 {
+			want.CustomData = nil
+		}
+		if want.Version < 7 {
+			for i := range want.Topics {
+				want.Topics[i].TypeHash = ""
+			}
+		}
+		if want.Version < 8 {
+			want.ROSDistro = ""
+		}
+		for _, text := range [][]byte{whole, inner} {
+			got, err := bag.DecodeMetadata("metadata.yaml", text)
+			require.NoError(r, err)
+			require.Equal(r, want, got)
+		}
+	})
+}
+
+// TestOlderVersionsAsTheirDistrosWroteThem looks at the text: keys by version, QoS as text with numbers.
+func TestOlderVersionsAsTheirDistrosWroteThem(t *testing.T) {
+	m := bag.Metadata{
+		StorageID: "sqlite3", ROSDistro: "humble", CustomData: map[string]string{"a": "b"},
+		Files: []bag.FileInfo{{Path: "x.db3"}}, Paths: []string{"x.db3"},
+		Topics: []storage.TopicInfo{{Topic: storage.Topic{
+			Name: "/a", TypeHash: "RIHS01_00",
+			OfferedQoS: []qos.Profile{{History: qos.HistoryUnknown, Reliability: qos.Reliable, Durability: qos.Volatile, Lifespan: qos.Infinite}},
+		}}},
+	}
+	keys := []string{"\n  files:", "custom_data:", "type_description_hash:", "ros_distro:"}
+	for version := 4; version <= 9; version++ {
+		data, err := m.EncodeVersion(version)
+		require.NoError(t, err)
+		for i, key := range keys {
+			require.Equal(t, version >= 5+i, strings.Contains(string(data), key), "version %d, key %s", version, key)
+		}
+		const numbers = `offered_qos_profiles: "- history: 3\n  depth: 0\n  reliability: 1\n  durability: 2\n  deadline:\n    sec: 0\n    nsec: 0\n  lifespan:\n    sec: 9223372036\n    nsec: 854775807\n`
+		require.Equal(t, version < 9, strings.Contains(string(data), numbers), string(data))
+		require.Equal(t, version == 9, strings.Contains(string(data), "history: unknown"))
+	}
+	for _, version := range []int{3, 10} {
+		_, err := m.EncodeVersion(version)
+		require.ErrorIs(t, err, storage.ErrUnsupported)
+		_, err = bag.Create(filepath.Join(t.TempDir(), "x"), bag.WriterOptions{MetadataVersion: version})
+		require.ErrorContains(t, err, "known for writing: 4 to 9")
+	}
+}
+
+// TestWriterOfAnOlderVersion writes it everywhere: to metadata.yaml, and into the file.
+func TestWriterOfAnOlderVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo")
+	w := create(t, path, bag.WriterOptions{MetadataVersion: 5, ROSDistro: "humble"})
+	require.NoError(t, w.Seal())
+	data, err := os.ReadFile(filepath.Join(path, bag.MetadataName))
+	require.NoError(t, err)
+	require.Contains(t, string(data), "version: 5")
+	_, info := fileMessages(t, filepath.Join(path, "demo_0.mcap"))
+	require.Contains(t, string(info.Metadata), "version: 5")
+	require.Contains(t, string(info.Metadata), `offered_qos_profiles: "- history: 1`)
+	content, err := os.ReadFile(filepath.Join(path, "demo_0.mcap"))
+	require.NoError(t, err)
+	require.NotContains(t, string(content), "keep_last", "the channel has numbers too")
 }
 
 func TestEmptyBagHasTheMarkOfRosbag2(t *testing.T) {

@@ -30,6 +30,7 @@ func Format() storage.Format {
 				return nil, err
 			}
 			preset.Metadata, preset.Files = options.Metadata, options.Files
+			preset.MetadataVersion = options.MetadataVersion
 			return Create(path, preset)
 		},
 		Open:   func(path string, _ storage.OpenOptions) (storage.Reader, error) { return Open(path) },
@@ -68,8 +69,9 @@ type Options struct {
 	Level       Level
 	NoChunkCRC  bool
 	// Metadata is written at once when it is not empty; see storage.Writer.Seal.
-	Metadata []byte
-	Files    storage.Files // nil is storage.OSFiles
+	Metadata        []byte
+	MetadataVersion int           // see storage.CreateOptions
+	Files           storage.Files // nil is storage.OSFiles
 }
 
 // Preset gives the options of a storage preset profile. "fastwrite" is without chunks in rosbag2, which makes a file

@@ -1,6 +1,7 @@
 package mcap
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -17,13 +18,13 @@ import (
 )
 
 const (
-	libraryName     = "rosbagd"
-	metadataRecord  = "rosbag2"
-	metadataKey     = "serialized_metadata"
-	distroKey       = "ROS_DISTRO"
-	qosKey          = "offered_qos_profiles"
-	typeHashKey     = "topic_type_hash"
-	qosWordsVersion = 9
+	libraryName    = "rosbagd"
+	metadataRecord = "rosbag2"
+	metadataKey    = "serialized_metadata"
+	distroKey      = "ROS_DISTRO"
+	qosKey         = "offered_qos_profiles"
+	typeHashKey    = "topic_type_hash"
+	newestQoS      = 9 // metadata version
 	// maxMessage is the largest payload: readers of MCAP refuse chunks of 2 GiB and more.
 	maxMessage = math.MaxInt32 - 1<<16
 )
@@ -47,6 +48,7 @@ type Writer struct {
 	compression Compression
 	chunkSize   int
 	chunkCRC    bool
+	qosVersion  int // metadata version of the offers of channels
 	maxMessage  int
 
 	builder *chunkBuilder
@@ -104,8 +106,9 @@ func Create(path string, options Options) (*Writer, error) {
 	w := &Writer{
 		path: path, sink: sink, compressor: compressor, compression: options.Compression,
 		chunkSize: options.ChunkSize, chunkCRC: !options.NoChunkCRC, maxMessage: maxMessage,
-		builder: newChunkBuilder(options.ChunkSize),
-		byName:  map[string]storage.TopicID{}, byChannel: map[uint16]storage.TopicID{},
+		qosVersion: cmp.Or(options.MetadataVersion, newestQoS),
+		builder:    newChunkBuilder(options.ChunkSize),
+		byName:     map[string]storage.TopicID{}, byChannel: map[uint16]storage.TopicID{},
 		schemas: map[uint16]schemaKey{}, schemaIDs: map[schemaKey]uint16{},
 	}
 	if err := w.writeHead(options.Metadata); err != nil {
@@ -157,7 +160,7 @@ func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 	if !ok {
 		return 0, fmt.Errorf("add topic %s: %w", topic.Name, errManyTopics)
 	}
-	return w.addTopic(topic, channel(id, schema, topic), key)
+	return w.addTopic(topic, w.channel(id, schema, topic), key)
 }
 
 // known finds a topic that was added before.
@@ -218,11 +221,11 @@ func (w *Writer) addTopic(topic storage.Topic, channel *mcaplib.Channel, key sch
 	return id, nil
 }
 
-func channel(id, schema uint16, topic storage.Topic) *mcaplib.Channel {
+func (w *Writer) channel(id, schema uint16, topic storage.Topic) *mcaplib.Channel {
 	return &mcaplib.Channel{
 		ID: id, SchemaID: schema, Topic: topic.Name, MessageEncoding: topic.SerializationFormat,
 		Metadata: map[string]string{
-			qosKey:      qos.EncodeText(topic.OfferedQoS, qosWordsVersion),
+			qosKey:      qos.EncodeText(topic.OfferedQoS, w.qosVersion),
 			typeHashKey: topic.TypeHash,
 		},
 	}
