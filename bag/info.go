@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"rosbagd/storage"
 )
 
-// Sort is the order of topics and services in the text of WriteInfo.
+// Sort is the order of topics, services and actions in an Info.
 type Sort string
 
 // The orders; the empty one is SortName.
@@ -23,206 +21,191 @@ const (
 	SortCount Sort = "count"
 )
 
-// InfoOptions are the settings of WriteInfo.
-type InfoOptions struct {
-	// Verbose reads the whole bag: request and response counts of services, and how much each topic contributes.
-	Verbose bool
-	// TopicNames writes the topic names alone, one a line. Verbose wins over it.
-	TopicNames bool
-	Sort       Sort
-	Location   *time.Location // of the start and end shown; nil is local time
+// Info is what "info" shows of a bag.
+type Info struct {
+	Metadata Metadata
+	Size     int64       // of all files, in bytes
+	Topics   []InfoTopic // neither of a service nor of an action
+	Services []InfoService
+	Actions  []InfoAction
+	// Losses are what a recorder of this program noted of its losses, by topic. They are known when they are not nil.
+	Losses []Loss
+	// Measured says that all messages were read, and Usage is set.
+	Measured bool
 }
 
-const infoIndent = "                   " // 19 wide
-
-// infoText is what WriteInfo shows, with service events told apart from other topics.
-type infoText struct {
-	metadata Metadata
-	topics   []infoRow
-	services []infoRow
+// InfoTopic is a topic as "info" shows it.
+type InfoTopic struct {
+	Name, Type, SerializationFormat string
+	Count                           uint64 // messages as the metadata tells
+	Usage                           Usage
 }
 
-type infoRow struct {
-	name, typ, format   string
-	count               uint64
-	bytes               uint64
-	requests, responses int
+// InfoService is a service whose events were recorded. Count is the number of events.
+type InfoService struct {
+	InfoTopic        // Name and Type are the service's own
+	Topic     string // of the events
 }
 
-// WriteInfo writes the description of a bag as "ros2 bag info" prints it. What is unfinished or damaged is not part of
-// it; see Reader.Notes.
-func WriteInfo(out io.Writer, r *Reader, options InfoOptions) error {
-	text := infoText{metadata: r.Metadata()}
-	var sizes []usage
-	if options.Verbose {
+// InfoAction is an action, of which up to five topics were recorded. What was not recorded has neither Topic nor Count.
+type InfoAction struct {
+	Name, SerializationFormat string
+	Type                      string // pkg/action/Name, empty when no topic tells it
+	Feedback, Status          InfoTopic
+	SendGoal                  InfoService
+	CancelGoal                InfoService
+	GetResult                 InfoService
+}
+
+// Count is the number of messages on all topics of the action.
+func (a InfoAction) Count() uint64 {
+	return a.Feedback.Count + a.Status.Count + a.SendGoal.Count + a.CancelGoal.Count + a.GetResult.Count
+}
+
+// Describe says what is in a bag. With measure it reads all messages; damaged parts are noted by the Reader and left
+// out. Without it nothing is read.
+func Describe(r *Reader, measure bool, by Sort) (*Info, error) {
+	info := &Info{Metadata: r.Metadata(), Size: r.Size(), Measured: measure}
+	var usages []Usage
+	if measure {
 		var err error
-		if sizes, err = r.measure(); err != nil {
-			return fmt.Errorf("read bag: %w", err)
+		if usages, err = r.measure(); err != nil {
+			return nil, fmt.Errorf("read bag: %w", err)
 		}
 	}
+	actions := map[string]int{}
 	for i, topic := range r.Topics() {
-		row := infoRow{
-			name: storage.Printable(topic.Name), typ: storage.Printable(topic.Type), format: storage.Printable(topic.SerializationFormat),
-			count: topic.MessageCount,
+		shown := InfoTopic{Name: topic.Name, Type: topic.Type, SerializationFormat: topic.SerializationFormat, Count: topic.MessageCount}
+		if i < len(usages) {
+			shown.Usage = usages[i]
 		}
-		if i < len(sizes) {
-			row.bytes, row.requests, row.responses = sizes[i].bytes, len(sizes[i].requests), len(sizes[i].responses)
-		}
-		if service, typ, ok := serviceOf(topic.Topic); ok {
-			row.name, row.typ = storage.Printable(service), storage.Printable(typ)
-			text.services = append(text.services, row)
-		} else {
-			text.topics = append(text.topics, row)
+		kind, owner := KindOf(topic.Name, topic.Type)
+		switch kind {
+		case ServiceTopic:
+			info.Services = append(info.Services, serviceOf(shown, owner))
+		case ActionTopic:
+			at, ok := actions[owner]
+			if !ok {
+				at = len(info.Actions)
+				actions[owner] = at
+				info.Actions = append(info.Actions, InfoAction{Name: owner, SerializationFormat: topic.SerializationFormat})
+			}
+			if !info.Actions[at].take(shown) { // a second topic of that name and another type
+				info.Topics = append(info.Topics, shown)
+			}
+		default:
+			info.Topics = append(info.Topics, shown)
 		}
 	}
-	sortRows(text.topics, options.Sort)
-	sortRows(text.services, options.Sort)
-
-	var b strings.Builder
-	if options.TopicNames && !options.Verbose {
-		for _, row := range text.topics {
-			b.WriteString(row.name + "\n")
-		}
-	} else {
-		text.write(&b, r, options)
-	}
-	if _, err := io.WriteString(out, b.String()); err != nil {
-		return fmt.Errorf("write info: %w", err)
-	}
-	return nil
+	info.Losses = lossesOf(info.Metadata.CustomData)
+	info.sort(by)
+	return info, nil
 }
 
-func (t *infoText) write(b *strings.Builder, r *Reader, options InfoOptions) {
-	m := t.metadata
-	// rosbag2 shows an empty bag with the largest time there is.
-	start := m.StartNanos
-	if m.MessageCount == 0 {
-		start = math.MaxInt64
+// Messages is the number of messages that are neither service events nor of actions, as rosbag2 shows it.
+func (info *Info) Messages() uint64 {
+	messages := info.Metadata.MessageCount
+	for _, service := range info.Services {
+		messages -= min(messages, service.Count)
 	}
-	messages := m.MessageCount
-	for _, service := range t.services {
-		messages -= min(messages, service.count)
+	for _, action := range info.Actions {
+		messages -= min(messages, action.Count())
 	}
-	field := func(label, value string) { fmt.Fprintf(b, "%-19s%s\n", label, value) }
-	b.WriteString("\n")
-	field("Files:", strings.Join(m.Paths, "\n"+infoIndent))
-	field("Bag size:", FormatSize(r.Size()))
-	field("Storage id:", m.StorageID)
-	field("ROS Distro:", cmp.Or(m.ROSDistro, "unknown"))
-	field("Duration:", fmt.Sprintf("%d.%09ds", m.Duration/time.Second, m.Duration%time.Second))
-	field("Start:", formatTime(start, options.Location))
-	field("End:", formatTime(start+min(int64(m.Duration), math.MaxInt64-start), options.Location))
-	field("Messages:", fmt.Sprint(messages))
-	rows := make([]string, 0, len(t.topics))
-	for _, row := range t.topics {
-		rows = append(rows, fmt.Sprintf("Topic: %s | Type: %s | Count: %d%s | Serialization Format: %s",
-			row.name, row.typ, row.count, row.contribution(options), row.format))
-	}
-	field("Topic information:", strings.Join(rows, "\n"+infoIndent))
-	field("Service:", fmt.Sprint(len(t.services)))
-	rows = rows[:0]
-	for _, row := range t.services {
-		count := fmt.Sprintf("Event Count: %d", row.count)
-		if options.Verbose {
-			count = fmt.Sprintf("Request Count: %d | Response Count: %d", row.requests, row.responses)
+	return messages
+}
+
+func serviceOf(topic InfoTopic, name string) InfoService {
+	service := InfoService{InfoTopic: topic, Topic: topic.Name}
+	service.Name = name
+	service.Type = strings.TrimSuffix(topic.Type, "_Event")
+	return service
+}
+
+// take puts a topic in its place; false when the place is taken.
+func (a *InfoAction) take(topic InfoTopic) bool {
+	part := strings.TrimPrefix(topic.Name, a.Name+"/_action/")
+	service := func(place *InfoService) bool {
+		if place.Topic != "" {
+			return false
 		}
-		rows = append(rows, fmt.Sprintf("Service: %s | Type: %s | %s%s | Serialization Format: %s",
-			row.name, row.typ, count, row.contribution(options), row.format))
+		*place = serviceOf(topic, strings.TrimSuffix(topic.Name, EventSuffix))
+		return true
 	}
-	fmt.Fprintf(b, "Service information: %s\n", strings.Join(rows, "\n"+infoIndent))
+	known := false
+	switch strings.TrimSuffix(part, EventSuffix) {
+	case "feedback":
+		if known = a.Feedback.Name == ""; known {
+			a.Feedback = topic
+		}
+	case "status":
+		if known = a.Status.Name == ""; known {
+			a.Status = topic
+		}
+	case "send_goal":
+		known = service(&a.SendGoal)
+	case "cancel_goal":
+		known = service(&a.CancelGoal)
+	case "get_result":
+		known = service(&a.GetResult)
+	}
+	if known && a.Type == "" {
+		for _, suffix := range []string{"_FeedbackMessage", "_SendGoal_Event", "_GetResult_Event"} {
+			if typ, ok := strings.CutSuffix(topic.Type, suffix); ok {
+				a.Type = typ
+			}
+		}
+	}
+	return known
 }
 
-func (row infoRow) contribution(options InfoOptions) string {
-	if !options.Verbose {
-		return ""
-	}
-	return " | Size Contribution: " + FormatSize(int64(row.bytes))
-}
-
-func sortRows(rows []infoRow, by Sort) {
-	slices.SortStableFunc(rows, func(a, b infoRow) int {
+func (info *Info) sort(by Sort) {
+	order := func(nameA, nameB, typeA, typeB string, countA, countB uint64) int {
 		switch by {
 		case SortType:
-			return cmp.Or(cmp.Compare(a.typ, b.typ), cmp.Compare(a.name, b.name))
+			return cmp.Or(cmp.Compare(typeA, typeB), cmp.Compare(nameA, nameB))
 		case SortCount:
-			return cmp.Or(cmp.Compare(a.count, b.count), cmp.Compare(a.name, b.name))
+			return cmp.Or(cmp.Compare(countA, countB), cmp.Compare(nameA, nameB))
 		default:
-			return cmp.Compare(a.name, b.name)
+			return cmp.Compare(nameA, nameB)
 		}
+	}
+	slices.SortStableFunc(info.Topics, func(a, b InfoTopic) int {
+		return order(a.Name, b.Name, a.Type, b.Type, a.Count, b.Count)
+	})
+	slices.SortStableFunc(info.Services, func(a, b InfoService) int {
+		return order(a.Name, b.Name, a.Type, b.Type, a.Count, b.Count)
+	})
+	slices.SortStableFunc(info.Actions, func(a, b InfoAction) int {
+		return order(a.Name, b.Name, a.Type, b.Type, a.Count(), b.Count())
 	})
 }
 
-// FormatSize writes a size in the units of "info".
-func FormatSize(bytes int64) string {
-	if bytes < 1024 {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	value := float64(bytes)
-	unit := ""
-	for _, unit = range []string{"KiB", "MiB", "GiB", "TiB"} {
-		value /= 1024
-		if value < 1024 {
-			break
-		}
-	}
-	return fmt.Sprintf("%.1f %s", value, unit)
-}
-
-func formatTime(nanos int64, location *time.Location) string {
-	if location == nil {
-		location = time.Local
-	}
-	t := time.Unix(0, nanos).In(location)
-	return fmt.Sprintf("%s (%d.%09d)", t.Format("Jan _2 2006 15:04:05.000000000"),
-		nanos/int64(time.Second), nanos%int64(time.Second))
-}
-
-// serviceOf takes a topic of service events for what it is: the service's name and type.
-func serviceOf(topic storage.Topic) (name, typ string, ok bool) {
-	name, isEvent := strings.CutSuffix(topic.Name, "/_service_event")
-	typ, isType := strings.CutSuffix(topic.Type, "_Event")
-	return name, typ, isEvent && isType && strings.Contains(topic.Type, "/srv/")
-}
-
-// usage is what the messages of a topic tell when all of them are read.
-type usage struct {
-	bytes               uint64
-	requests, responses map[eventKey]struct{}
-}
-
 // measure reads the whole bag. Damaged parts are noted and left out.
-func (r *Reader) measure() ([]usage, error) {
+func (r *Reader) measure() ([]Usage, error) {
 	it, err := r.Messages(Query{})
 	if err != nil {
 		return nil, err
 	}
 	defer it.Close()
-	var sizes []usage
+	m := measurer{calls: newCallLimit()}
 	for {
-		m, err := it.Next()
+		message, err := it.Next()
 		var corruption *storage.CorruptionError
 		switch {
 		case errors.Is(err, io.EOF):
-			return sizes, nil
+			if m.calls.exceeded {
+				r.addNote("%s: too many clients called services to tell them all apart: requests and responses are at least these", r.path)
+			}
+			return m.usages, nil
 		case errors.As(err, &corruption):
 			r.addNote("%v", err)
 			continue
 		case err != nil:
 			return nil, err
 		}
-		for len(sizes) <= int(m.Topic) {
-			sizes = append(sizes, usage{requests: map[eventKey]struct{}{}, responses: map[eventKey]struct{}{}})
+		if int(message.Topic) >= len(m.usages) {
+			m.grow(r.Topics())
 		}
-		u := &sizes[m.Topic]
-		u.bytes += uint64(len(m.Data))
-		if _, _, ok := serviceOf(r.topic(m.Topic)); ok {
-			u.countEvent(m.Data)
-		}
+		m.add(message)
 	}
-}
-
-func (r *Reader) topic(id storage.TopicID) storage.Topic {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.topics[id].Topic
 }

@@ -1,11 +1,20 @@
 package bag
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
 
-// eventKey identifies a call: the client that made it and its number there.
-type eventKey struct {
-	client [16]byte
-	number int64
+	"rosbagd/storage"
+)
+
+// clientID is who made a call.
+type clientID [16]byte
+
+// serviceEvent is what service_msgs/msg/ServiceEventInfo tells of a call: client and number identify it.
+type serviceEvent struct {
+	client  clientID
+	number  int64
+	request bool // or else a response
 }
 
 // The layout of service_msgs/msg/ServiceEventInfo, which every event message begins with, in CDR behind the
@@ -20,20 +29,22 @@ const (
 	eventTypeMost  = 3
 )
 
-// countEvent counts calls, not events: client and service both may tell of the same one. What is no event is left out.
-func (u *usage) countEvent(data []byte) {
+// parseEvent reads the head of an event message; false when it is none.
+func parseEvent(data []byte) (serviceEvent, bool) {
 	if len(data) < eventMinimum || data[eventTypeAt] > eventTypeMost {
-		return
+		return serviceEvent{}, false
 	}
 	order := binary.ByteOrder(binary.BigEndian)
 	if data[1]&1 == 1 {
 		order = binary.LittleEndian
 	}
-	key := eventKey{number: int64(order.Uint64(data[eventNumberAt:]))}
-	copy(key.client[:], data[eventClientAt:])
-	if data[eventTypeAt] <= eventIsRequest {
-		u.requests[key] = struct{}{}
-	} else {
-		u.responses[key] = struct{}{}
-	}
+	event := serviceEvent{number: int64(order.Uint64(data[eventNumberAt:])), request: data[eventTypeAt] <= eventIsRequest}
+	copy(event.client[:], data[eventClientAt:])
+	return event, true
+}
+
+// isEvents says whether a topic has the events of a service, be it one of an action.
+func isEvents(topic storage.Topic) bool {
+	kind, _ := KindOf(topic.Name, topic.Type)
+	return kind != PlainTopic && strings.HasSuffix(topic.Name, EventSuffix)
 }

@@ -388,7 +388,7 @@ func (r *recording) seal() {
 	stats := r.table.stats()
 	for _, t := range stats {
 		if t.incomplete() || t.LostUnknown {
-			r.bag.SetCustomData(lossKey(t.Topic), lossText(t))
+			r.bag.SetCustomData(t.loss().Custom())
 		}
 	}
 	r.sealing.Store(true)

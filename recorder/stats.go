@@ -1,11 +1,12 @@
 package recorder
 
 import (
-	"fmt"
 	"strconv"
 	"sync/atomic"
 
 	"go.uber.org/zap"
+
+	"rosbagd/bag"
 )
 
 // TopicStats counts the messages of one topic in one bag. What was sent is Written + Dropped + Overflowed + Lost once
@@ -68,11 +69,12 @@ func (c *counters) stats(topic, typ string) TopicStats {
 	}
 }
 
-// lossKey and lossText are how a bag's custom data tells the losses of a topic.
-func lossKey(topic string) string { return "rosbagd.lost." + topic }
-
-func lossText(t TopicStats) string {
-	return fmt.Sprintf("dropped=%d overflowed=%s lost=%s", t.Dropped, t.count(t.Overflowed), t.count(t.Lost))
+// loss is what the bag keeps of the losses.
+func (t TopicStats) loss() bag.Loss {
+	return bag.Loss{
+		Topic: t.Topic, Dropped: t.Dropped, Overflowed: t.Overflowed, Lost: t.Lost,
+		OverflowedUnknown: t.LostUnknown && t.Overflowed == 0, LostUnknown: t.LostUnknown && t.Lost == 0,
+	}
 }
 
 // count is a number of lost messages in words: without numbered messages zero means nothing.

@@ -2,45 +2,73 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"rosbagd/bag"
 )
 
+type infoCall struct {
+	storageID string
+	sort      string
+	verbose   bool
+	json      bool
+	text      bag.InfoText
+}
+
 func newInfoCommand() *cobra.Command {
-	var (
-		storageID string
-		options   bag.InfoOptions
-	)
+	var c infoCall
 	cmd := &cobra.Command{
 		Use:   "info BAG",
 		Short: "Print what is in a bag (a directory or a single file)",
-		Args:  oneBag,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			switch options.Sort {
-			case bag.SortName, bag.SortType, bag.SortCount:
-			default:
-				return usagef("--sort %q: choose one of name, type, count", options.Sort)
-			}
-			reader, err := openBag(args[0], storageID)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, reader.Close()) }()
-			if options.TopicNames && options.Verbose {
-				printWarning(cmd.ErrOrStderr(), "You have set both the '-t' and '-v' parameters. The '-t' parameter will be ignored.")
-			}
-			if err := bag.WriteInfo(cmd.OutOrStdout(), reader, options); err != nil {
-				return err
-			}
-			printNotes(cmd.ErrOrStderr(), reader)
-			return nil
-		},
+		Long: `Prints what is in a bag, a directory or a single file, as rosbag2 does. Without -v no message is read, however large
+the bag is. With -v all of it is read, for the size, the frequency and the largest gap of each topic, requests and
+responses of services and actions, and what the recorder noted of its losses.
+
+What is unfinished or damaged is said in warnings. Ends with 1 if nothing of the bag can be read.`,
+		Args: oneBag,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	cmd.Flags().StringVarP(&storageID, "storage", "s", "", "storage of the bag (default: found by its content)")
-	cmd.Flags().BoolVarP(&options.TopicNames, "topic-name", "t", false, "print the names of the topics only")
-	cmd.Flags().BoolVarP(&options.Verbose, "verbose", "v", false, "print sizes per topic, and requests and responses of services; reads the whole bag")
-	cmd.Flags().StringVar((*string)(&options.Sort), "sort", "name", "order of the topics: name, type or count")
+	flags := cmd.Flags()
+	flags.StringVarP(&c.storageID, "storage", "s", "", "storage of the bag (default: found by its content)")
+	flags.BoolVarP(&c.text.TopicNames, "topic-name", "t", false, "print the names of the topics only")
+	flags.BoolVarP(&c.verbose, "verbose", "v", false, "print sizes, frequencies and calls too; reads the whole bag")
+	flags.StringVar(&c.sort, "sort", "name", "order of the topics: name, type or count")
+	flags.BoolVar(&c.json, "json", false, "print one JSON document, with the keys and units of metadata.yaml (docs/json.md)")
 	return cmd
+}
+
+func (c *infoCall) run(cmd *cobra.Command, path string) (err error) {
+	by := bag.Sort(c.sort)
+	switch by {
+	case bag.SortName, bag.SortType, bag.SortCount:
+	default:
+		return usagef("--sort %q: choose one of name, type, count", c.sort)
+	}
+	if c.json && c.text.TopicNames {
+		return usagef("--json and --topic-name: choose one of them")
+	}
+	reader, err := openBag(path, c.storageID)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	if c.text.TopicNames && c.verbose {
+		fmt.Fprintln(cmd.ErrOrStderr(), "Warning! You have set both the '-t' and '-v' parameters. The '-t' parameter will be ignored.")
+	}
+	info, err := bag.Describe(reader, c.verbose, by)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		err = info.WriteJSON(cmd.OutOrStdout(), reader.Notes())
+	} else {
+		err = info.WriteText(cmd.OutOrStdout(), c.text)
+	}
+	if err != nil {
+		return err
+	}
+	printNotes(cmd.ErrOrStderr(), reader)
+	return nil
 }
