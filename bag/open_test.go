@@ -53,16 +53,6 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-func TestCompressedBagIsDescribedButNotRead(t *testing.T) {
-	path := copyBag(t, "mcap_plain")
-	edit(t, path, `compression_mode: ""`, "compression_mode: Message")
-	r := open(t, path)
-	require.Equal(t, bag.CompressionMessage, r.Metadata().CompressionMode)
-	_, err := r.Messages(bag.Query{})
-	require.ErrorIs(t, err, storage.ErrUnsupported)
-	require.ErrorContains(t, err, "MESSAGE")
-}
-
 func edit(t *testing.T, path, from, to string) {
 	t.Helper()
 	name := filepath.Join(path, bag.MetadataName)

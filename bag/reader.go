@@ -4,40 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
 	"rosbagd/storage"
-	"rosbagd/storage/formats"
 )
 
-// Reader reads a bag. Its methods may be called from several goroutines, each with iterators of its own.
+// Reader reads a bag, or several as one. Its methods may be called from several goroutines, each with iterators of its
+// own.
 type Reader struct {
 	path     string
 	options  ReaderOptions
 	metadata Metadata
-	files    []*file
+	members  []*member
+	files    []*file // of all members, in their order
+	cache    *unpackCache
 
-	mu     sync.Mutex // the fields below and the reader of each file
+	mu     sync.Mutex // the fields below, and those of each file that say so
 	byName map[topicKey]storage.TopicID
 	topics []storage.TopicInfo
 	notes  []string
+	idle   []*file // open and not in use, the one that waits longest first
+	closed bool
 }
 
 type topicKey struct{ name, typ string }
 
-// file is one file of the bag, opened when needed.
-type file struct {
-	path      string
-	size      int64
-	described FileInfo
-	known     bool // described tells the times
-	reader    storage.Reader
-	topics    []storage.TopicID // by the file's topic id
-}
-
-// Metadata is metadata.yaml, or what the files tell when there is none.
+// Metadata is metadata.yaml, or what the files tell when there is none. For several bags it is that of a bag that has
+// all their files, whose paths then begin with the path of their bag.
 func (r *Reader) Metadata() Metadata { return r.metadata }
 
 // Path is what Open was given.
@@ -81,42 +75,69 @@ func (r *Reader) addNote(format string, arguments ...any) {
 	r.note(format, arguments...)
 }
 
-// note is called with mu held, or before anybody else has the Reader.
+// note is called with mu held, or before anybody else has the Reader. Files are opened more than once; a note is told
+// once.
 func (r *Reader) note(format string, arguments ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
+	text := fmt.Sprintf(format, arguments...)
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
 }
 
 // Definition gives the definition of a topic's type from the first file that has one. Its Encoding is empty when no
-// file has.
+// file has. Files that can not be read are passed over, unless all of them are.
 func (r *Reader) Definition(id storage.TopicID) (storage.Definition, error) {
+	var first error
 	for _, f := range r.files {
-		reader, err := r.use(f)
-		if err != nil {
-			return storage.Definition{}, err
+		definition, found, err := r.definitionIn(f, id)
+		if found {
+			return definition, nil
 		}
-		for i, topic := range reader.Info().Topics {
-			if f.topics[i] == id && topic.Definition.Encoding != "" {
-				return topic.Definition, nil
-			}
+		if err != nil && first == nil {
+			first = err
 		}
 	}
-	return storage.Definition{}, nil
+	return storage.Definition{}, first
 }
 
-// Close closes all files.
+func (r *Reader) definitionIn(f *file, id storage.TopicID) (storage.Definition, bool, error) {
+	if definition, found := r.definitionInStream(f, id); found {
+		return definition, true, nil
+	}
+	reader, err := r.acquire(f)
+	if err != nil {
+		return storage.Definition{}, false, err
+	}
+	var definition storage.Definition
+	found := false
+	for i, topic := range reader.Info().Topics {
+		if f.topics[i] == id && topic.Definition.Encoding != "" {
+			definition, found = topic.Definition, true
+			break
+		}
+	}
+	return definition, found, r.release(f)
+}
+
+// Close closes all files. Iterators must not be used afterwards; messages that they gave may be.
 func (r *Reader) Close() error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	var errs []error
+	r.closed = true
+	r.idle = nil
+	var open []opened
 	for _, f := range r.files {
-		if f.reader != nil {
-			errs = append(errs, f.reader.Close())
-			f.reader = nil
-		}
+		open = append(open, f.opened)
+		f.opened = opened{}
 	}
-	return errors.Join(errs...)
+	r.mu.Unlock()
+	var errs []error
+	for _, o := range open {
+		errs = append(errs, o.close())
+	}
+	return errors.Join(append(errs, r.cache.close())...)
 }
 
+// indexTopics is called when all members are open.
 func (r *Reader) indexTopics() {
 	r.byName = map[topicKey]storage.TopicID{}
 	for i, topic := range r.metadata.Topics {
@@ -130,75 +151,32 @@ func (r *Reader) indexTopics() {
 	}
 }
 
-// mapTopics is called with mu held. A topic that the metadata does not list is added, so that no message is lost
-// silently.
+// mapTopics is called with mu held.
 func (r *Reader) mapTopics(f *file) {
 	f.topics = nil
 	for _, topic := range f.reader.Info().Topics {
-		key := topicKey{topic.Name, topic.Type}
-		id, ok := r.byName[key]
-		if !ok {
-			id = storage.TopicID(len(r.topics))
-			r.byName[key] = id
-			topic.Definition = storage.Definition{}
-			r.topics = append(r.topics, topic)
-			r.note("%s: topic %s is not in the metadata", f.path, topic.Name)
-		}
-		f.topics = append(f.topics, id)
+		f.topics = append(f.topics, r.topicID(f.path, topic))
 	}
 }
 
-// openFile opens a file on which the metadata says nothing.
-func (r *Reader) openFile(path string) (*file, error) {
+// topicID is called with mu held. A topic that the metadata does not list is added, so that no message is lost silently.
+func (r *Reader) topicID(path string, topic storage.TopicInfo) storage.TopicID {
+	key := topicKey{topic.Name, topic.Type}
+	id, ok := r.byName[key]
+	if !ok {
+		id = storage.TopicID(len(r.topics))
+		r.byName[key] = id
+		topic.Definition = storage.Definition{}
+		r.topics = append(r.topics, topic)
+		r.note("%s: topic %s is not in the metadata", path, topic.Name)
+	}
+	return id
+}
+
+func sizeOf(path string) (int64, error) {
 	stat, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("open bag file: %w", err)
+		return 0, err
 	}
-	f := &file{path: path, size: stat.Size()}
-	if f.reader, err = r.openStorage(path); err != nil {
-		return nil, err
-	}
-	info := f.reader.Info()
-	f.described, f.known = fileInfo(filepath.Base(path), info), true
-	if info.Damage != "" {
-		r.note("%s: %s", path, info.Damage)
-	}
-	return f, nil
-}
-
-func (r *Reader) openStorage(path string) (storage.Reader, error) {
-	if r.options.StorageID == "" {
-		format, err := formats.Detect(path)
-		if err != nil {
-			return nil, err
-		}
-		return format.Open(path, storage.OpenOptions{Config: r.options.Config})
-	}
-	format, err := formats.Lookup(r.options.StorageID)
-	if err != nil {
-		return nil, err
-	}
-	return format.Open(path, storage.OpenOptions{Config: r.options.Config})
-}
-
-// use opens a listed file when it is not open yet.
-func (r *Reader) use(f *file) (storage.Reader, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if f.reader != nil {
-		return f.reader, nil
-	}
-	if mode := r.metadata.CompressionMode; mode != "" {
-		return nil, fmt.Errorf("open %s: compression mode %s: %w", f.path, mode, storage.ErrUnsupported)
-	}
-	reader, err := r.openStorage(f.path)
-	if err != nil {
-		return nil, err
-	}
-	f.reader = reader
-	if damage := reader.Info().Damage; damage != "" {
-		r.note("%s: %s", f.path, damage)
-	}
-	r.mapTopics(f)
-	return reader, nil
+	return stat.Size(), nil
 }

@@ -63,9 +63,9 @@ func Reindex(ctx context.Context, directory string, options ReindexOptions) (*Re
 			return nil, err
 		}
 	}
-	r := &Reader{path: directory, options: ReaderOptions{StorageID: options.StorageID}}
-	if err := r.openWithoutMetadata(); err != nil {
-		return nil, errors.Join(err, r.Close())
+	r, err := openFound(directory, ReaderOptions{StorageID: options.StorageID})
+	if err != nil {
+		return nil, err
 	}
 	before, text, note := oldMetadata(directory)
 	if note != "" {
@@ -111,7 +111,7 @@ func filesForReindex(directory string) ([]string, error) {
 // incomplete tells whether a file was left out or has damage.
 func (r *Reader) incomplete(paths []string) bool {
 	return len(r.files) < len(paths) ||
-		slices.ContainsFunc(r.files, func(f *file) bool { return f.reader.Info().Damage != "" })
+		slices.ContainsFunc(r.files, func(f *file) bool { return f.damaged })
 }
 
 // oldMetadata is the metadata.yaml that is there, as it is and understood. A malformed one is as good as none, apart
@@ -135,7 +135,7 @@ func oldMetadata(directory string) (before *Metadata, text []byte, note string) 
 // reindexed is the metadata of the files, with what only before knows.
 func (r *Reader) reindexed(before *Metadata) (Metadata, error) {
 	m := r.metadata
-	copied := r.newestCopy()
+	copied := r.members[0].copied
 	m.Version = MetadataVersion
 	for _, known := range []*Metadata{copied, before} {
 		if known == nil {
@@ -162,25 +162,7 @@ func (r *Reader) reindexed(before *Metadata) (Metadata, error) {
 	if mode != "" {
 		m.CompressionFormat = CompressionZstd
 	}
-	for i := range m.Files {
-		// rosbag2 lists a compressed file here under the name that it has when it is unpacked.
-		m.Files[i].Path = strings.TrimSuffix(m.Files[i].Path, compressedSuffix)
-	}
 	return m, err
-}
-
-const compressedSuffix = ".zstd"
-
-// newestCopy is the copy of the metadata in the last file that has one with topics, or in the last that has any.
-func (r *Reader) newestCopy() *Metadata {
-	var newest *Metadata
-	for _, f := range r.files {
-		copied, err := DecodeMetadata(f.path, f.reader.Info().Metadata)
-		if err == nil && (newest == nil || len(copied.Topics) >= len(newest.Topics)) {
-			newest = &copied
-		}
-	}
-	return newest
 }
 
 // addUnknown takes from another description what is missing in m. Topics without a message are in none of the files
@@ -228,28 +210,38 @@ func (m *Metadata) orderTopics(others []storage.TopicInfo) {
 // compressionMode tells how the files are compressed. Files by their names; messages by their first bytes, since CDR
 // never begins like a frame of zstd. Where that tells nothing, what others said of messages is believed.
 func (r *Reader) compressionMode(said string) (string, error) {
-	if slices.ContainsFunc(r.files, func(f *file) bool { return strings.HasSuffix(f.path, compressedSuffix) }) {
+	if slices.ContainsFunc(r.files, func(f *file) bool { return strings.HasSuffix(f.path, packedExtension) }) {
 		return CompressionFile, nil
 	}
 	if said == CompressionFile {
 		said = ""
 	}
 	framed, plain := 0, 0
-	for _, f := range r.files {
-		for id, topic := range f.reader.Info().Topics {
+	count := func(reader storage.Reader) error {
+		for id, topic := range reader.Info().Topics {
 			if topic.MessageCount == 0 || framed+plain >= enoughPayloads {
 				continue
 			}
-			begin, err := firstPayload(f.reader, storage.TopicID(id))
+			begin, err := firstPayload(reader, storage.TopicID(id))
 			switch {
 			case errors.Is(err, errNoPayload):
 			case err != nil:
-				return "", err
-			case bytes.HasPrefix(begin, zstdMagic) && (topic.SerializationFormat == "cdr" || said == CompressionMessage):
+				return err
+			case bytes.HasPrefix(begin, packedMagic) && (topic.SerializationFormat == "cdr" || said == CompressionMessage):
 				framed++
 			default:
 				plain++
 			}
+		}
+		return nil
+	}
+	for _, f := range r.files {
+		reader, err := r.acquire(f)
+		if err != nil {
+			return "", err
+		}
+		if err := errors.Join(count(reader), r.release(f)); err != nil {
+			return "", err
 		}
 	}
 	switch {
@@ -264,10 +256,7 @@ func (r *Reader) compressionMode(said string) (string, error) {
 // enoughPayloads is how many topics are asked for the beginning of a message.
 const enoughPayloads = 16
 
-var (
-	zstdMagic    = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, section 3.1.1
-	errNoPayload = errors.New("no message")
-)
+var errNoPayload = errors.New("no message")
 
 // firstPayload is the first message of a topic that can be read.
 func firstPayload(reader storage.Reader, id storage.TopicID) ([]byte, error) {

@@ -48,6 +48,7 @@ func TestReindexMakesTheMetadataOfRosbag2(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(expected(t))) {
 		t.Run(name, func(t *testing.T) {
 			directory := copyBag(t, name)
+			correct(t, directory)
 			before, want := names(t, directory), metadataText(t, directory)
 
 			result := reindex(t, directory, bag.ReindexOptions{})

@@ -244,6 +244,7 @@ func writeForeign(t *testing.T, path string, options mcaplib.WriterOptions, mess
 func TestRepairLeavesWholeFilesAsTheyAre(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(expected(t))) {
 		directory := copyBag(t, name)
+		correct(t, directory)
 		before := snapshot(t, directory)
 		result := reindex(t, directory, bag.ReindexOptions{Repair: true})
 		require.Empty(t, result.Repaired, name)

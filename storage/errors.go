@@ -25,11 +25,14 @@ var (
 // CorruptionError says where a file is damaged. A file that ends too early unwraps to io.ErrUnexpectedEOF.
 type CorruptionError struct {
 	Path   string
-	Offset int64 // bytes from the start of the file
+	Offset int64 // bytes from the start of the file; -1 when it belongs to no place in it that is known
 	Err    error
 }
 
 func (e *CorruptionError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("%s: damaged: %v", e.Path, e.Err)
+	}
 	return fmt.Sprintf("%s: damaged at byte %d: %v", e.Path, e.Offset, e.Err)
 }
 
