@@ -180,3 +180,9 @@ func sizeOf(path string) (int64, error) {
 	}
 	return stat.Size(), nil
 }
+
+func (r *Reader) topic(id storage.TopicID) storage.Topic {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.topics[id].Topic
+}
