@@ -15,40 +15,50 @@ import (
 // Blocks implements storage.BlockReader: the chunks, and what stands outside of them. A chunk is Whole when message
 // indexes tell what is in it.
 func (r *Reader) Blocks() ([]storage.Block, error) {
-	chunks, err := r.chunks()
+	list, err := r.chunkList()
 	if err != nil {
 		return nil, err
 	}
-	blocks := make([]storage.Block, len(chunks))
-	for i, ref := range chunks {
-		blocks[i] = storage.Block{
+	blocks := make([]storage.Block, 0, list.count)
+	for ref, err := range list.all(r.source) {
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, storage.Block{
 			StartNanos: ref.start, EndNanos: ref.end, Size: ref.length + ref.indexLen,
 			Whole: !ref.bare && ref.indexLen > 0,
-		}
+		})
 	}
 	return blocks, nil
 }
 
 // BlockMessages implements storage.BlockReader.
 func (r *Reader) BlockMessages(block int) (storage.Iterator, error) {
-	chunks, err := r.chunks()
+	list, err := r.chunkList()
 	if err != nil {
 		return nil, err
 	}
-	if block < 0 || block >= len(chunks) {
-		return nil, fmt.Errorf("read %s: block %d of %d", r.path, block, len(chunks))
+	ref, err := list.chunk(r.source, block)
+	if err != nil {
+		return nil, err
 	}
-	return newIterator(r, newTimeline(chunks[block:block+1], storage.ByFile), storage.Query{Order: storage.ByFile}), nil
+	alone := &chunkList{}
+	alone.add(ref)
+	alone.close()
+	return newIterator(r, newTimeline(alone, storage.ByFile, r.size), storage.Query{Order: storage.ByFile}), nil
 }
 
 // Config implements storage.Configured: a file with the compression that the first chunk has.
 func (r *Reader) Config() (storage.Config, error) {
-	chunks, err := r.chunks()
+	list, err := r.chunkList()
 	if err != nil {
 		return storage.Config{}, err
 	}
 	words := map[Compression]string{CompressionNone: "None", CompressionLZ4: "Lz4", CompressionZstd: "Zstd"}
-	for _, ref := range chunks {
+	for ref, err := range list.all(r.source) {
+		if err != nil {
+			return storage.Config{}, err
+		}
 		if ref.bare {
 			continue
 		}
@@ -62,15 +72,6 @@ func (r *Reader) Config() (storage.Config, error) {
 		}
 	}
 	return storage.Config{}, nil
-}
-
-// chunks gives them in the order of the file.
-func (r *Reader) chunks() ([]chunkRef, error) {
-	line, err := r.timeline(storage.ByFile)
-	if err != nil {
-		return nil, err
-	}
-	return line.chunks, nil
 }
 
 // AddTopicOf implements storage.BlockWriter.
@@ -164,11 +165,18 @@ func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCh
 	if !ok {
 		return 0, storage.ErrOtherIDs
 	}
-	chunks, err := r.chunks()
+	list, err := r.chunkList()
 	if err != nil {
 		return 0, err
 	}
-	if block < 0 || block >= len(chunks) || chunks[block].bare || chunks[block].indexLen == 0 {
+	if block < 0 || block >= list.count {
+		return 0, storage.ErrOtherIDs
+	}
+	ref, err := list.chunk(r.source, block)
+	if err != nil {
+		return 0, err
+	}
+	if ref.bare || ref.indexLen == 0 {
 		return 0, storage.ErrOtherIDs
 	}
 	w.mu.Lock()
@@ -177,7 +185,7 @@ func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCh
 		return 0, w.failed
 	}
 	copied := &w.copied
-	if err := copied.read(r, chunks[block], check); err != nil {
+	if err := copied.read(r, ref, check); err != nil {
 		return 0, err
 	}
 	for _, index := range copied.indexes {

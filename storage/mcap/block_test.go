@@ -172,11 +172,13 @@ func TestDamagedBlocksAreNotCopied(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			path := foreignFile(t, test.compression, 200)
 			whole := openFile(t, path)
-			chunks, err := whole.chunks()
+			list, err := whole.chunkList()
+			require.NoError(t, err)
+			second, err := list.chunk(whole.source, 1)
 			require.NoError(t, err)
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
-			data[test.at(chunks[1])] ^= 0x55
+			data[test.at(second)] ^= 0x55
 			broken := filepath.Join(t.TempDir(), "broken.mcap")
 			require.NoError(t, os.WriteFile(broken, data, 0o600))
 			from := openFile(t, broken)

@@ -11,15 +11,17 @@ import (
 // chunkFixedLen is the length of a chunk record's fields beside the compression's name and the records.
 const chunkFixedLen = 8 + 8 + 8 + 4 + 4 + 8
 
-// chunkRef is where a chunk lies; a file of a day has one a second, so it is small. Messages that stand in the data
-// section without a chunk are gathered into bare ones, whose bytes are the records themselves.
+// chunkRef is where a chunk lies. Messages that stand in the data section without a chunk are gathered into bare ones,
+// whose bytes are the records themselves.
 type chunkRef struct {
+	position       int   // among the chunks of the file
 	offset, length int64 // the whole record; of a bare one all its records
 	start, end     int64 // smallest and largest log time
-	indexLen       int64 // message index records that follow; 0 when there are none
-	channelsAt     int64 // the list of channels within the chunk index record; 0 when there is none
-	channelsLen    int64
-	bare           bool
+	indexLen       int64 // bytes of the message index records that follow; 0 when there are none
+	// channels is the list of channels and offsets of the chunk index record, ten bytes each; empty when there is none.
+	channels []byte
+	bare     bool
+	told     bool // what is wrong with it is part of Info.Damage
 }
 
 // chunkHead are the fields of a chunk record in front of its records.

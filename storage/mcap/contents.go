@@ -16,17 +16,26 @@ type contents struct {
 	order    []uint16 // channel ids in the order of the file
 	counts   map[uint16]uint64
 	total    span
-	chunks   []chunkRef // in the order of the file
-	located  bool       // chunks holds them all; if not, a scan must find them first
 	metadata []byte
 	distro   string
 	damage   string
 	scanned  bool // found by going through the file, since it has no usable summary
+
+	chunks  *chunkList
+	located bool // chunks has all messages of the file
+	// indexed says that chunks is as the summary tells. Whether there are messages outside of them, in the gaps, is not
+	// known until these were looked at. checked says that the summary has a checksum, which is right.
+	indexed, checked bool
+	gaps             [][2]int64 // from, until
+
+	extras      []extraRef // attachments and metadata records in the order of the file
+	extrasKnown bool       // extras has them all
 }
 
 func newContents() *contents {
 	return &contents{
 		schemas: map[uint16]*mcaplib.Schema{}, channels: map[uint16]*mcaplib.Channel{}, counts: map[uint16]uint64{},
+		chunks: &chunkList{},
 	}
 }
 

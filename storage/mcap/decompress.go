@@ -5,21 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
 
-// A chunk says how large it is when unpacked. Up to these bounds the number is believed and the memory taken at once;
-// above them memory grows with what really comes out, so that a few bad bytes can not ask for gigabytes.
+// A chunk says how large it is when unpacked. That is believed up to believedRatio times what is stored; above it,
+// memory grows with what really comes out, so that a few bad bytes can not ask for gigabytes.
 const (
-	believedSize  = 8 << 20
 	believedRatio = 64
+	believedLeast = 64 << 10
 )
 
-// maxUncompressed bounds a chunk in memory: a few bytes of zstd can claim to be terabytes. The largest chunk that this
-// program writes holds one message.
-const maxUncompressed = 1 << 30
+// maxUncompressed bounds a chunk in memory. The largest chunk that this program writes holds one message of almost 2 GiB.
+const maxUncompressed = math.MaxInt32
 
 var errChunkLarge = errors.New("chunk is too large")
 
@@ -28,35 +28,29 @@ func (r *Reader) decompress(head chunkHead, stored []byte) ([]byte, error) {
 	if head.compression != CompressionNone && head.uncompressed > maxUncompressed {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are decompressed", errChunkLarge, head.uncompressed, int64(maxUncompressed))
 	}
-	believed := head.uncompressed <= believedSize || head.uncompressed/believedRatio <= uint64(len(stored))
+	believed := min(head.uncompressed, believedRatio*uint64(len(stored))+believedLeast)
 	switch head.compression {
 	case CompressionNone:
 		return stored, nil
 	case CompressionZstd:
-		var frame zstd.Header
-		if err := frame.Decode(stored); err != nil {
-			return nil, fmt.Errorf("decompress chunk: %w", err)
+		decoder, err := r.zstdDecoder()
+		if err != nil {
+			return nil, err
 		}
-		if believed && (!frame.HasFCS || frame.FrameContentSize <= head.uncompressed) {
-			decoder, err := r.zstdDecoder()
-			if err != nil {
-				return nil, err
+		for {
+			records, err := decoder.DecodeAll(stored, make([]byte, 0, believed))
+			if err == nil {
+				return records, nil
 			}
-			records, err := decoder.DecodeAll(stored, make([]byte, 0, head.uncompressed))
-			if err != nil {
+			// The decoder stays within the memory it gets. What is packed so tightly is unpacked once more.
+			if !errors.Is(err, zstd.ErrDecoderSizeExceeded) || believed >= head.uncompressed {
 				return nil, fmt.Errorf("decompress chunk: %w", err)
 			}
-			return records, nil
+			believed = min(believed*8, head.uncompressed)
 		}
-		decoder, err := zstd.NewReader(bytes.NewReader(stored), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, fmt.Errorf("decompress chunk: %w", err)
-		}
-		defer decoder.Close()
-		return grow(decoder, head.uncompressed)
 	case CompressionLZ4:
 		decoder := lz4.NewReader(bytes.NewReader(stored))
-		if !believed {
+		if believed < head.uncompressed {
 			return grow(decoder, head.uncompressed)
 		}
 		records := make([]byte, head.uncompressed)
@@ -88,7 +82,8 @@ func (r *Reader) zstdDecoder() (*zstd.Decoder, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.zstd == nil {
-		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxUncompressed))
+		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxUncompressed),
+			zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return nil, fmt.Errorf("set up zstd: %w", err)
 		}

@@ -2,7 +2,6 @@ package mcap
 
 import (
 	"cmp"
-	"container/heap"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -13,41 +12,35 @@ import (
 	"rosbagd/storage"
 )
 
-// maxLoaded bounds how many chunks are in memory at once when many overlap. The rest are remembered by their next time
-// and read again when it comes.
-const maxLoaded = 64
+// When many chunks overlap, at most loadedBytes of them are in memory, or loadedChunks if these are larger. The rest are
+// remembered by their next time and read again when it comes.
+const (
+	loadedBytes  = 24 << 20
+	loadedChunks = 4
+)
 
 // iterator merges chunks by time. Each opened chunk is a part of the heap, ordered by its next message.
 type iterator struct {
 	reader *Reader
-	line   *timeline
 	query  storage.Query
 	wanted []storage.TopicID // by channel id: topic id + 1, 0 for not wanted
+	agenda agenda
 
-	next   int // position in line.sorted of the first chunk that was not looked at
 	parts  partHeap
-	loaded int
-	faults []error   // to be returned once each
-	spare  [][]entry // memory of finished parts
-}
-
-// entry is a message of a loaded chunk.
-type entry struct {
-	key int64 // time in the order asked for
-	at  int   // of its record in the chunk
-}
-
-// part is a chunk that has messages left.
-type part struct {
-	chunk   int // position in timeline.chunks, which breaks ties
-	key     int64
-	done    int     // entries already given
-	entries []entry // nil while the chunk is not in memory
-	records []byte
+	due    int64   // least key that a chunk which is not in parts can have
+	last   bool    // every chunk is in parts, or done
+	loaded []*part // those of parts that are in memory
+	size   int     // bytes of loaded
+	faults []error // to be returned once each
+	spare  [][]entry
 }
 
 func newIterator(r *Reader, line *timeline, query storage.Query) *iterator {
-	it := &iterator{reader: r, line: line, query: query, next: line.seek(query.FromNanos)}
+	it := &iterator{reader: r, query: query, due: -1 << 63}
+	it.agenda = agenda{
+		reader: r, line: line, query: query, next: line.seek(query.FromNanos),
+		wants: func(channel uint16) bool { return it.topic(channel) != 0 },
+	}
 	selected := func(storage.TopicID) bool { return true }
 	if query.Topics != nil {
 		selected = func(id storage.TopicID) bool { return slices.Contains(query.Topics, id) }
@@ -73,28 +66,58 @@ func (it *iterator) topic(channel uint16) storage.TopicID {
 // Next implements storage.Iterator.
 func (it *iterator) Next() (storage.Message, error) {
 	for {
-		if err := it.openDue(); err != nil {
-			return storage.Message{}, err
+		if len(it.parts) > 0 && (it.parts[0].key < it.due || it.last) && len(it.faults) == 0 {
+			p := it.parts[0]
+			if p.entries != nil {
+				m := p.message(it)
+				it.advance(p)
+				return m, nil
+			}
+			if err := it.reload(p); err != nil {
+				return storage.Message{}, err
+			}
+			continue
 		}
 		if len(it.faults) > 0 {
 			err := it.faults[0]
 			it.faults = it.faults[1:]
 			return storage.Message{}, err
 		}
-		if len(it.parts) == 0 {
+		if it.last {
 			return storage.Message{}, io.EOF
 		}
-		p := it.parts[0]
-		if p.entries == nil {
-			if err := it.reload(p); err != nil {
-				return storage.Message{}, err
-			}
-			continue
+		if err := it.open(); err != nil {
+			return storage.Message{}, err
 		}
-		m := p.message(it)
-		it.advance(p)
-		return m, nil
 	}
+}
+
+// open opens the next chunk if it may hold the next message, or finds out when it is due.
+func (it *iterator) open() error {
+	now := int64(1<<63 - 1)
+	if len(it.parts) > 0 {
+		now = it.parts[0].key
+	}
+	first, ok, err := it.agenda.peek(now)
+	if err != nil {
+		return err
+	}
+	it.due, it.last = first, !ok
+	if !ok || first > now {
+		return nil
+	}
+	p := &part{ref: it.agenda.pop()}
+	if err := it.load(p); err != nil {
+		return err
+	}
+	if len(p.entries) == 0 {
+		it.unload(p)
+	} else {
+		p.key = p.entries[0].key
+		it.parts.push(p)
+	}
+	it.due = -1 << 63
+	return nil
 }
 
 // message builds the next message of the part. Its data is a part of the chunk's memory, which is never used again.
@@ -113,87 +136,56 @@ func (it *iterator) advance(p *part) {
 	if p.done < len(p.entries) {
 		p.key = p.entries[p.done].key
 		if len(it.parts) > 1 {
-			heap.Fix(&it.parts, 0)
+			it.parts.sink()
 		}
 		return
 	}
 	it.unload(p)
-	heap.Pop(&it.parts)
+	it.parts.pop()
 }
 
+// unload gives the memory of a part back.
 func (it *iterator) unload(p *part) {
-	it.spare = append(it.spare, p.entries[:0])
+	if i := slices.Index(it.loaded, p); i >= 0 {
+		it.loaded = slices.Delete(it.loaded, i, i+1)
+	}
+	it.free(p)
+}
+
+func (it *iterator) free(p *part) {
+	it.size -= p.size()
+	if len(it.spare) < loadedChunks {
+		it.spare = append(it.spare, p.entries[:0])
+	}
 	p.entries, p.records = nil, nil
-	it.loaded--
-}
-
-// openDue opens every chunk that may hold the next message: one that begins no later than the first of those that are
-// open.
-func (it *iterator) openDue() error {
-	for it.next < len(it.line.sorted) && len(it.faults) == 0 {
-		chunk := it.line.sorted[it.next]
-		if len(it.parts) > 0 && it.line.first[chunk] > it.parts[0].key {
-			return nil
-		}
-		it.next++
-		ref := it.line.chunks[chunk]
-		if ref.end < it.query.FromNanos || (it.query.HasUntil && ref.start > it.query.UntilNanos) {
-			continue
-		}
-		if skip, err := it.unwanted(ref); err != nil {
-			return err
-		} else if skip {
-			continue
-		}
-		p := &part{chunk: chunk}
-		if err := it.load(p); err != nil {
-			return err
-		}
-		if len(p.entries) == 0 {
-			it.unload(p)
-			continue
-		}
-		p.key = p.entries[0].key
-		heap.Push(&it.parts, p)
-	}
-	return nil
-}
-
-// unwanted says from the index alone that a chunk has no message of the topics asked for.
-func (it *iterator) unwanted(ref chunkRef) (bool, error) {
-	if it.query.Topics == nil || ref.indexLen == 0 || ref.channelsLen < 10 {
-		return false, nil
-	}
-	list, err := it.reader.slice(ref.channelsAt, ref.channelsLen)
-	if err != nil {
-		return false, err
-	}
-	for ; len(list) >= 10; list = list[10:] {
-		if it.topic(binary.LittleEndian.Uint16(list)) != 0 {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // load reads a chunk and sorts its wanted messages. Damage becomes a fault; what was good before it stays.
 func (it *iterator) load(p *part) error {
 	it.makeRoom()
-	ref := it.line.chunks[p.chunk]
 	p.entries = it.memory()
-	it.loaded++
-	records, err := it.reader.load(ref)
-	if err != nil {
-		if !isCorruption(err) {
-			return err
-		}
-		it.faults = append(it.faults, err)
-		return nil
+	it.loaded = append(it.loaded, p)
+	records, err := it.reader.load(p.ref)
+	if err != nil && !isCorruption(err) {
+		return err
 	}
-	p.records = records
+	if err == nil {
+		p.records = records
+		err = it.sort(p)
+	}
+	it.size += p.size()
+	if err != nil && !p.ref.told {
+		it.faults = append(it.faults, err)
+	}
+	return nil
+}
+
+// sort finds the wanted messages of a part.
+func (it *iterator) sort(p *part) error {
 	strangers := 0
 	sorted := true
-	at, err := walk(records, func(op mcaplib.OpCode, body []byte, at int) error {
+	line := it.agenda.line
+	at, err := walk(p.records, func(op mcaplib.OpCode, body []byte, at int) error {
 		if op != mcaplib.OpMessage {
 			return nil
 		}
@@ -207,21 +199,21 @@ func (it *iterator) load(p *part) error {
 		if m.log < it.query.FromNanos || (it.query.HasUntil && m.log > it.query.UntilNanos) {
 			return nil
 		}
-		key := it.line.key(p.chunk, m)
+		key := line.key(p.ref.position, m)
 		if n := len(p.entries); n > 0 && key < p.entries[n-1].key {
 			sorted = false
 		}
 		p.entries = append(p.entries, entry{key: key, at: at})
 		return nil
 	})
-	if err != nil {
-		it.faults = append(it.faults, it.reader.corrupt(ref.offset, fmt.Errorf("at byte %d of chunk: %w", at, err)))
-	}
-	if strangers > 0 {
-		it.faults = append(it.faults, it.reader.corrupt(ref.offset, fmt.Errorf("%d times %w", strangers, errNoChannel)))
-	}
 	if !sorted {
 		slices.SortStableFunc(p.entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	}
+	if err != nil {
+		return it.reader.corrupt(p.ref.offset, fmt.Errorf("at byte %d of chunk: %w", at, err))
+	}
+	if strangers > 0 {
+		return it.reader.corrupt(p.ref.offset, fmt.Errorf("%d times %w", strangers, errNoChannel))
 	}
 	return nil
 }
@@ -235,24 +227,21 @@ func (it *iterator) reload(p *part) error {
 	it.faults = it.faults[:faults]
 	if p.done >= len(p.entries) { // the file changed under our hands
 		it.unload(p)
-		heap.Pop(&it.parts)
+		it.parts.pop()
 	}
 	return nil
 }
 
-// makeRoom puts the loaded part away whose next message is furthest.
+// makeRoom puts the loaded parts away whose next messages are furthest, half of them at once.
 func (it *iterator) makeRoom() {
-	if it.loaded < maxLoaded {
+	if it.size <= loadedBytes || len(it.loaded) < loadedChunks {
 		return
 	}
-	var furthest *part
-	for _, p := range it.parts {
-		if p.entries != nil && (furthest == nil || p.key > furthest.key) {
-			furthest = p
-		}
-	}
-	if furthest != nil {
-		it.unload(furthest)
+	slices.SortFunc(it.loaded, func(a, b *part) int { return cmp.Compare(a.key, b.key) })
+	for it.size > loadedBytes/2 && len(it.loaded) >= loadedChunks {
+		last := len(it.loaded) - 1
+		it.free(it.loaded[last])
+		it.loaded = it.loaded[:last]
 	}
 }
 
@@ -268,28 +257,8 @@ func (it *iterator) memory() []entry {
 
 // Close implements storage.Iterator.
 func (it *iterator) Close() error {
-	it.parts, it.spare, it.faults = nil, nil, nil
-	it.next = len(it.line.sorted)
+	it.parts, it.loaded, it.spare, it.faults = nil, nil, nil, nil
+	it.agenda.close()
+	it.last = true
 	return nil
-}
-
-// partHeap implements heap.Interface.
-type partHeap []*part
-
-func (h partHeap) Len() int { return len(h) }
-func (h partHeap) Less(a, b int) bool {
-	if h[a].key != h[b].key {
-		return h[a].key < h[b].key
-	}
-	return h[a].chunk < h[b].chunk
-}
-func (h partHeap) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h *partHeap) Push(x any)   { *h = append(*h, x.(*part)) }
-
-func (h *partHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return last
 }

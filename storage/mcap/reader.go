@@ -24,9 +24,11 @@ type Reader struct {
 	info     storage.Info
 	topics   map[uint16]storage.TopicID
 
-	mu    sync.Mutex // the fields below, which are made when first needed, and contents.chunks
+	mu    sync.Mutex // the fields below, which are made when first needed, and info.Damage
 	zstd  *zstd.Decoder
 	lines map[storage.Order]*timeline
+
+	locating sync.Mutex // contents.chunks and contents.located
 }
 
 // Open reads the summary of a file, or goes through the file when it has none.
@@ -56,21 +58,22 @@ func (r *Reader) open() error {
 	if err != nil {
 		return err
 	}
-	if !bytes.HasPrefix(mcaplib.Magic, head) {
+	if !resembles(head) {
 		return fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
 	}
 	found, err := readSummary(r.source)
 	if err != nil {
-		summaryErr := err
-		if !errors.Is(err, errNoSummary) && !isCorruption(err) {
-			return err
-		}
-		if found, err = scanFile(r); err != nil {
+		if found, err = r.withoutSummary(err); err != nil {
 			return err
 		}
 		found.scanned = true
-		if found.damage == "" && !errors.Is(summaryErr, errNoSummary) {
-			found.damage = fmt.Sprintf("its end is damaged, %d messages found by reading all of it", found.total.messages)
+	}
+	if !bytes.HasPrefix(mcaplib.Magic, head) {
+		if found.chunks.count == 0 && len(found.channels) == 0 {
+			return fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
+		}
+		if found.damage == "" {
+			found.damage = "its first bytes are damaged, no message is missing"
 		}
 	}
 	r.contents = found
@@ -78,9 +81,41 @@ func (r *Reader) open() error {
 	return nil
 }
 
+// withoutSummary goes through a file whose summary can not be read because of err.
+func (r *Reader) withoutSummary(err error) (*contents, error) {
+	if errors.Is(err, errNoSummary) {
+		return scanFile(r, r.size)
+	}
+	if !isCorruption(err) {
+		return nil, err
+	}
+	found, err := scanFile(r, max(0, r.size-doubtfulBytes))
+	if err == nil && found.damage == "" {
+		found.damage = fmt.Sprintf("its end is damaged, %d messages found by reading all of it", found.total.messages)
+	}
+	return found, err
+}
+
+// resembles tells whether a file can be one of this format whose first bytes are damaged: most of them are right, or all
+// are zero because the first page was lost.
+func resembles(head []byte) bool {
+	equal, zeros := 0, 0
+	for i, b := range head {
+		if b == mcaplib.Magic[i] {
+			equal++
+		}
+		if b == 0 {
+			zeros++
+		}
+	}
+	return 2*equal > len(head) || zeros == len(mcaplib.Magic)
+}
+
 // Info implements storage.Reader.
 func (r *Reader) Info() storage.Info {
+	r.mu.Lock()
 	info := r.info
+	r.mu.Unlock()
 	info.Topics = slices.Clone(info.Topics)
 	return info
 }
@@ -113,37 +148,78 @@ func (r *Reader) Messages(query storage.Query) (storage.Iterator, error) {
 	return newIterator(r, line, query), nil
 }
 
-// timeline gives the chunks in the order of their first message.
+// timeline gives the chunks in one of the orders.
 func (r *Reader) timeline(order storage.Order) (*timeline, error) {
-	r.mu.Lock()
-	line := r.lines[order]
-	chunks := r.contents.chunks
-	located := r.contents.located
-	r.mu.Unlock()
-	if line != nil {
-		return line, nil
-	}
-	if !located {
-		found, err := scanFile(r)
-		if err != nil {
-			return nil, err
-		}
-		chunks = found.chunks
-	}
-	if order == storage.ByPublishTime {
-		var err error
-		if line, err = r.publishTimeline(chunks); err != nil {
-			return nil, err
-		}
-	} else {
-		line = newTimeline(chunks, order)
+	list, err := r.chunkList()
+	if err != nil {
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.contents.chunks, r.contents.located = chunks, true
-	if r.lines == nil {
-		r.lines = map[storage.Order]*timeline{}
+	line := r.lines[order]
+	if line == nil {
+		line = newTimeline(list, order, r.size)
+		if r.lines == nil {
+			r.lines = map[storage.Order]*timeline{}
+		}
+		r.lines[order] = line
 	}
-	r.lines[order] = line
 	return line, nil
+}
+
+// chunkList is where all messages of the file lie, in its order. It is found when it is needed for the first time.
+func (r *Reader) chunkList() (*chunkList, error) {
+	r.locating.Lock()
+	defer r.locating.Unlock()
+	c := r.contents
+	if c.located {
+		return c.chunks, nil
+	}
+	if c.indexed {
+		quiet, err := r.quiet(c)
+		if err != nil {
+			return nil, err
+		}
+		if quiet {
+			c.located, c.gaps = true, nil
+			return c.chunks, nil
+		}
+	}
+	found, err := scanFile(r, r.size)
+	if err != nil {
+		return nil, err
+	}
+	c.chunks, c.located = found.chunks, true
+	if found.damage != "" {
+		r.mu.Lock()
+		r.info.Damage = found.damage
+		r.mu.Unlock()
+	}
+	return c.chunks, nil
+}
+
+// quiet looks at what stands between the chunks. A message there, or a chunk that the summary does not know, means that
+// the summary does not tell where all messages are.
+func (r *Reader) quiet(c *contents) (bool, error) {
+	w := window{source: r.source, step: 4 << 10}
+	for _, gap := range c.gaps {
+		for at := gap[0]; at < gap[1]; {
+			rec, err := w.record(at, gap[1])
+			if err != nil {
+				if !isCorruption(err) {
+					return false, err
+				}
+				// What is damaged here is no chunk, if the summary is right.
+				if !c.checked {
+					return false, nil
+				}
+				break
+			}
+			if rec.op == mcaplib.OpMessage || rec.op == mcaplib.OpChunk {
+				return false, nil
+			}
+			at = rec.end()
+		}
+	}
+	return true, nil
 }

@@ -1,59 +1,130 @@
 package mcap
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
+	"maps"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 
 	"rosbagd/storage"
 )
 
-// bareSpan is how many bytes of messages without a chunk are read at once.
-const bareSpan = 1 << 20
+const (
+	// bareSpan is how many bytes of messages without a chunk are read at once.
+	bareSpan = 1 << 20
+	// doubtfulBytes is how much of the end of an unfinished file is read as a whole: what was written last before a loss
+	// of power may lack pages in its middle.
+	doubtfulBytes = 256 << 20
+	// scanStep is how much is read at the head of each chunk.
+	scanStep = 16 << 10
+	// extension is how many bytes that are not known a record may have at its end. The specification allows more, but a
+	// damaged length looks the same.
+	extension = 64
+)
 
-// scan finds out what a file holds by going through its data section from the start: headers of chunks and message
-// indexes only, as long as these tell enough.
+// scan finds out what a file holds by going through it from the start: headers of chunks and message indexes only, as
+// long as these tell enough. Where the records do not follow each other it looks for the next one that does.
 type scan struct {
 	window
 	*contents
-	reader   *Reader           // loads chunks that have to be unpacked
-	open     bool              // the last element of chunks is still being described
-	indexed  map[uint16]uint64 // messages of the open chunk by its message indexes
-	finished bool              // the end of the data section was seen
+	reader   *Reader // loads chunks that have to be unpacked
+	deepFrom int64   // chunks from here on are unpacked and checked
+
+	open    *chunkRef         // the chunk that is being described
+	loaded  bool              // open was unpacked
+	counted map[uint16]uint64 // messages of the open chunk
+	indexed map[uint16]uint64 // the same, by its message indexes
+	odd     bool              // a record of an unknown kind stands between the open chunk and its indexes
+
+	ended      bool // the end of the data section was seen
+	finished   bool // so was the footer
+	statistics *mcaplib.Statistics
+	chunked    bool // the file has chunks
+	search     search
+	lost       lost
+	failed     error // of reading, met while a chunk was settled
 }
 
-// scanFile always gives contents; damage tells what is missing. Only an error of reading itself is returned.
-func scanFile(r *Reader) (*contents, error) {
-	s := scan{window: window{source: r.source}, contents: newContents(), reader: r, indexed: map[uint16]uint64{}}
-	s.located = true
+// scanFile always gives contents; damage tells what is missing. Only an error of reading itself is returned. Chunks from
+// deepFrom on are read as a whole; all are when anything is wrong before the end of the file.
+func scanFile(r *Reader, deepFrom int64) (*contents, error) {
+	for {
+		s := scan{
+			window: window{source: r.source, step: scanStep}, contents: newContents(), reader: r, deepFrom: deepFrom,
+			counted: map[uint16]uint64{}, indexed: map[uint16]uint64{}, search: newSearch(r.source),
+		}
+		if err := cmp.Or(s.run(), s.failed); err != nil {
+			return nil, err
+		}
+		if s.lost.inside() && deepFrom > 0 {
+			deepFrom = 0
+			continue
+		}
+		s.finish()
+		return s.contents, nil
+	}
+}
+
+func (s *scan) run() error {
 	at := int64(len(mcaplib.Magic))
-	var stopped error
-	for at < s.size && !s.finished {
+	if s.size < at {
+		s.lost.tail = s.size
+		return nil
+	}
+	for at < s.size {
+		if s.finished && s.size-at == int64(len(mcaplib.Magic)) {
+			break
+		}
 		rec, err := s.record(at, s.size)
 		if err == nil {
 			err = s.take(rec)
 		}
+		if err == nil {
+			at = rec.end()
+			continue
+		}
+		if !isCorruption(err) {
+			return err
+		}
+		s.settle(true)
+		// What is left of a chunk has no checksum, so its messages are not taken for ones outside of chunks.
+		if head, err := s.bytes(at, 1); err == nil && mcaplib.OpCode(head[0]) == mcaplib.OpChunk {
+			s.chunked = true
+		}
+		next, err := s.find(at + 1)
 		if err != nil {
-			stopped = err
+			return err
+		}
+		if next >= s.size {
+			s.lost.tail = s.size - at
 			break
 		}
-		at = rec.end()
+		s.lost.hole(next - at)
+		at = next
 	}
-	s.settle(stopped != nil || !s.finished)
-	if stopped != nil && !isCorruption(stopped) {
-		return nil, stopped
-	}
-	if !s.finished {
-		s.damage = fmt.Sprintf("unfinished, %d messages in its complete part", s.total.messages)
-		if at < s.size {
-			s.damage += fmt.Sprintf("; the last %d bytes are of no use", s.size-at)
-		}
-	}
-	return s.contents, nil
+	s.settle(!s.ended)
+	return nil
 }
 
 func (s *scan) take(rec record) error {
+	if rec.op >= firstUnknownOp || rec.op == mcaplib.OpMessage {
+		// One bit makes a chunk to something else, and its length stays right.
+		if like, err := s.likeChunk(rec); err != nil {
+			return err
+		} else if like {
+			s.settle(true)
+			s.lost.chunk(rec.end() - rec.offset)
+			return nil
+		}
+	}
+	if rec.op >= firstUnknownOp {
+		s.odd = s.odd || (s.open != nil && !s.open.bare)
+		return nil
+	}
+	if !s.plausible(rec) {
+		return s.corrupt(rec.offset, errNoRecord)
+	}
 	if rec.op != mcaplib.OpMessageIndex && (rec.op != mcaplib.OpMessage || !s.bareOpen()) {
 		s.settle(false)
 	}
@@ -64,72 +135,88 @@ func (s *scan) take(rec record) error {
 		return s.takeChunk(rec)
 	case mcaplib.OpMessageIndex:
 		return s.takeIndex(rec)
+	case mcaplib.OpAttachment:
+		s.extras = append(s.extras, extraRef{op: rec.op, offset: rec.offset})
 	case mcaplib.OpDataEnd, mcaplib.OpFooter:
-		s.finished = true
-	case mcaplib.OpSchema, mcaplib.OpChannel, mcaplib.OpMetadata:
+		s.ended = true
+		s.finished = s.finished || rec.op == mcaplib.OpFooter
+	case mcaplib.OpSchema, mcaplib.OpChannel, mcaplib.OpMetadata, mcaplib.OpStatistics:
 		body, err := s.body(rec)
 		if err != nil {
 			return err
 		}
-		if rec.op == mcaplib.OpMetadata {
-			err = s.takeMetadata(body)
-		} else {
-			err = s.describe(rec.op, body)
-		}
-		if err != nil {
+		if err := s.takeDescription(rec, body); err != nil {
 			return s.corrupt(rec.offset, err)
 		}
 	}
 	return nil
 }
 
-func (s *scan) bareOpen() bool { return s.open && s.chunks[len(s.chunks)-1].bare }
+func (s *scan) takeDescription(rec record, body []byte) error {
+	switch rec.op {
+	case mcaplib.OpMetadata:
+		s.extras = append(s.extras, extraRef{op: rec.op, offset: rec.offset})
+		return s.takeMetadata(body)
+	case mcaplib.OpStatistics:
+		statistics, err := mcaplib.ParseStatistics(body)
+		if err == nil {
+			s.statistics = statistics
+		}
+		return err
+	default:
+		return s.describe(rec.op, body)
+	}
+}
+
+func (s *scan) bareOpen() bool { return s.open != nil && s.open.bare }
 
 // takeMessage adds a message without a chunk to the open bare one.
 func (s *scan) takeMessage(rec record) error {
-	if rec.length < messageHeaderLen {
-		return s.corrupt(rec.offset, errNoRecord)
-	}
 	head, err := s.bytes(rec.body(), messageHeaderLen)
 	if err != nil {
 		return err
 	}
 	m := parseMessage(head)
-	if s.bareOpen() && s.chunks[len(s.chunks)-1].length >= bareSpan {
+	if s.bareOpen() && s.open.length >= bareSpan {
 		s.settle(false)
 	}
-	if !s.open {
-		s.chunks = append(s.chunks, chunkRef{offset: rec.offset, start: m.log, end: m.log, bare: true})
-		s.open = true
+	if s.open == nil {
+		s.open = &chunkRef{offset: rec.offset, start: m.log, end: m.log, bare: true, told: true}
 	}
-	ref := &s.chunks[len(s.chunks)-1]
-	ref.length = rec.end() - ref.offset
-	ref.start, ref.end = min(ref.start, m.log), max(ref.end, m.log)
-	s.indexed[m.channel]++
+	s.open.length = rec.end() - s.open.offset
+	s.open.start, s.open.end = min(s.open.start, m.log), max(s.open.end, m.log)
+	s.counted[m.channel]++
 	return nil
 }
 
 func (s *scan) takeChunk(rec record) error {
-	head, err := s.bytes(rec.body(), min(rec.length, chunkFixedLen+64))
+	fields, ok, err := s.chunkHead(rec)
 	if err != nil {
 		return err
 	}
-	fields, err := parseChunkHead(head)
-	if err != nil {
-		return s.corrupt(rec.offset, err)
-	}
-	if fields.recordsLen != uint64(rec.length-fields.headLen) {
+	if !ok {
 		return s.corrupt(rec.offset, errChunkSize)
 	}
-	s.chunks = append(s.chunks, chunkRef{
-		offset: rec.offset, length: rec.end() - rec.offset, start: fields.start, end: fields.end,
-	})
-	s.open = true
+	s.chunked = true
+	s.open = &chunkRef{
+		offset: rec.offset, length: rec.end() - rec.offset,
+		start: min(fields.start, fields.end), end: max(fields.start, fields.end),
+	}
+	if rec.offset < s.deepFrom {
+		return nil
+	}
+	if err := s.unpack(); err != nil {
+		s.drop()
+		s.lost.chunk(rec.end() - rec.offset)
+		// Both of its lengths agree, so the next record is behind it; if not, it is looked for from there.
+		return passCorruption(err)
+	}
 	return nil
 }
 
+// takeIndex counts the messages of the open chunk. An index without a chunk is of no use: its chunk was damaged.
 func (s *scan) takeIndex(rec record) error {
-	if !s.open || s.bareOpen() || rec.length < 6 {
+	if s.open == nil || s.bareOpen() {
 		return nil
 	}
 	head, err := s.bytes(rec.body(), 6)
@@ -138,59 +225,73 @@ func (s *scan) takeIndex(rec record) error {
 	}
 	c := cursor{rest: head}
 	channel, length := c.uint16(), c.uint32()
-	if int64(length) > rec.length-6 {
-		return s.corrupt(rec.offset, errNoRecord)
-	}
 	s.indexed[channel] += uint64(length) / 16
-	ref := &s.chunks[len(s.chunks)-1]
-	ref.indexLen = rec.end() - ref.offset - ref.length
+	s.open.indexLen = rec.end() - s.open.offset - s.open.length
 	return nil
 }
 
 // settle finishes the open chunk. When its indexes are missing, may be cut off or name channels that nobody described
 // yet, the chunk itself is read.
 func (s *scan) settle(doubtful bool) {
-	if !s.open {
+	if s.open == nil {
 		return
 	}
-	s.open = false
-	ref := &s.chunks[len(s.chunks)-1]
+	ref := s.open
+	doubtful = doubtful || s.odd || len(s.indexed) == 0
 	for channel := range s.indexed {
-		if _, ok := s.channels[channel]; !ok {
-			doubtful = true
+		_, ok := s.channels[channel]
+		doubtful = doubtful || !ok
+	}
+	if !ref.bare && !s.loaded && doubtful {
+		if err := s.unpack(); err != nil {
+			if !isCorruption(err) {
+				s.failed = err
+			}
+			s.lost.chunk(ref.length)
+			s.drop()
+			return
 		}
 	}
-	if !ref.bare && (doubtful || len(s.indexed) == 0 || ref.end < ref.start) {
-		s.unpack(ref)
+	switch {
+	case ref.bare:
+	case !s.loaded:
+		maps.Copy(s.counted, s.indexed)
+	case !maps.Equal(s.counted, s.indexed):
+		ref.indexLen = 0 // what follows tells not, or not rightly, what is in the chunk
 	}
 	var messages uint64
-	for channel, n := range s.indexed {
-		if _, ok := s.channels[channel]; ok {
-			s.counts[channel] += n
-			messages += n
-		}
+	for channel, n := range s.counted {
+		s.counts[channel] += n
+		messages += n
 	}
 	s.total.add(messages, ref.start, ref.end)
+	s.chunks.add(*ref)
+	s.drop()
+}
+
+func (s *scan) drop() {
+	s.open, s.loaded, s.odd = nil, false, false
+	clear(s.counted)
 	clear(s.indexed)
 }
 
-// unpack counts the messages of a chunk by reading it. A damaged chunk stays in the list, without a count, so that
-// reading the messages reports it.
-func (s *scan) unpack(ref *chunkRef) {
-	clear(s.indexed)
-	ref.indexLen = 0
+// unpack reads the open chunk, checks it and counts its messages. What is damaged inside a chunk that has no checksum
+// costs what follows the damage.
+func (s *scan) unpack() error {
+	ref := s.open
+	clear(s.counted)
 	records, err := s.reader.load(*ref)
 	if err != nil {
-		ref.start, ref.end = min(ref.start, ref.end), max(ref.start, ref.end)
-		return
+		return err
 	}
+	ref.told, s.loaded = true, true
 	first := true
-	_, _ = walk(records, func(op mcaplib.OpCode, body []byte, _ int) error {
+	at, err := walk(records, func(op mcaplib.OpCode, body []byte, _ int) error {
 		if op != mcaplib.OpMessage {
 			return s.describe(op, body)
 		}
 		m := parseMessage(body)
-		s.indexed[m.channel]++
+		s.counted[m.channel]++
 		if first {
 			ref.start, ref.end = m.log, m.log
 			first = false
@@ -198,6 +299,40 @@ func (s *scan) unpack(ref *chunkRef) {
 		ref.start, ref.end = min(ref.start, m.log), max(ref.end, m.log)
 		return nil
 	})
+	if err != nil {
+		s.lost.parts++
+		s.lost.partBytes += int64(len(records) - at)
+	}
+	return nil
+}
+
+// finish settles what is only known at the end: which messages belong to no channel.
+func (s *scan) finish() {
+	s.chunks.close()
+	s.located, s.extrasKnown = true, true
+	for channel, n := range s.counts {
+		if _, ok := s.channels[channel]; ok {
+			continue
+		}
+		s.total.messages -= n
+		delete(s.counts, channel)
+		s.lost.strangers += n
+		s.lost.unknown = append(s.lost.unknown, channel)
+	}
+	if s.total.messages == 0 {
+		s.total = span{}
+	}
+	s.lost.unfinished = !s.ended
+	if s.statistics != nil {
+		var sum uint64
+		for _, n := range s.statistics.ChannelMessageCounts {
+			sum += n
+		}
+		if sum == s.statistics.MessageCount { // else it is damaged itself
+			s.lost.expected = sum
+		}
+	}
+	s.damage = s.lost.sentence(s.total.messages)
 }
 
 func isCorruption(err error) bool {

@@ -77,6 +77,7 @@ type window struct {
 	source
 	buffer []byte
 	at     int64
+	step   int64 // bytes read at once; 0 is windowLen
 }
 
 func (w *window) bytes(offset, n int64) ([]byte, error) {
@@ -84,7 +85,11 @@ func (w *window) bytes(offset, n int64) ([]byte, error) {
 		return nil, w.corrupt(offset, io.ErrUnexpectedEOF)
 	}
 	if offset < w.at || offset+n > w.at+int64(len(w.buffer)) {
-		want := min(max(n, windowLen), w.size-offset)
+		step := w.step
+		if step == 0 {
+			step = windowLen
+		}
+		want := min(max(n, step), w.size-offset)
 		if int64(cap(w.buffer)) < want {
 			w.buffer = make([]byte, want)
 		}

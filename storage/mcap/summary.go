@@ -1,9 +1,11 @@
 package mcap
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 )
@@ -38,7 +40,7 @@ func readSummary(src source) (*contents, error) {
 		return nil, src.corrupt(footerAt, errNoRecord)
 	}
 	start := int64(footer.SummaryStart)
-	s := summary{contents: newContents(), source: src, start: start}
+	s := summary{contents: newContents(), source: src, start: start, behind: int64(len(mcaplib.Magic))}
 	crc := uint32(0)
 	for at := start; at < footerAt; {
 		rec, err := w.record(at, footerAt)
@@ -60,6 +62,15 @@ func readSummary(src source) (*contents, error) {
 	if footer.SummaryCRC != 0 && crc32.Update(crc, crc32.IEEETable, tail[:footerLen-4]) != footer.SummaryCRC {
 		return nil, src.corrupt(start, errChecksum)
 	}
+	if s.unordered {
+		if err := s.order(&w, footerAt); err != nil {
+			return nil, err
+		}
+	}
+	if start > s.behind {
+		s.gaps = append(s.gaps, [2]int64{s.behind, start})
+	}
+	s.checked = footer.SummaryCRC != 0
 	return s.finish()
 }
 
@@ -68,6 +79,8 @@ type summary struct {
 	source
 	*contents
 	start      int64
+	behind     int64 // end of the last chunk with its message indexes
+	unordered  bool  // chunk indexes do not stand in the order of the chunks
 	statistics *mcaplib.Statistics
 	metadataAt []*mcaplib.MetadataIndex
 }
@@ -82,10 +95,19 @@ func (s *summary) take(rec record, body []byte) error {
 		return err
 	case mcaplib.OpMetadataIndex:
 		index, err := mcaplib.ParseMetadataIndex(body)
-		if err == nil && index.Name == metadataRecord {
+		if err != nil {
+			return err
+		}
+		if index.Name == metadataRecord {
 			s.metadataAt = append(s.metadataAt, index)
 		}
-		return err
+		return s.takeExtra(rec.op, index.Offset)
+	case mcaplib.OpAttachmentIndex:
+		index, err := mcaplib.ParseAttachmentIndex(body)
+		if err != nil {
+			return err
+		}
+		return s.takeExtra(rec.op, index.Offset)
 	case mcaplib.OpChunkIndex:
 		return s.takeChunk(rec, body)
 	}
@@ -93,26 +115,74 @@ func (s *summary) take(rec record, body []byte) error {
 }
 
 func (s *summary) takeChunk(rec record, body []byte) error {
-	c := cursor{rest: body}
-	ref := chunkRef{start: nanos(c.uint64()), end: nanos(c.uint64())}
-	offset, length := c.uint64(), c.uint64()
-	channels := c.uint32()
-	ref.channelsAt = rec.body() + int64(len(body)-len(c.rest))
-	ref.channelsLen = int64(channels)
-	c.take(uint64(channels))
-	indexLen := c.uint64()
-	if c.err != nil {
-		return c.err
+	ref, err := parseChunkRef(body)
+	if err != nil {
+		return err
 	}
-	limit := uint64(s.start)
-	if offset > limit || length > limit-offset || indexLen > limit-offset-length || length < recordHeaderLen+chunkFixedLen {
+	if ref.offset+ref.length+ref.indexLen > s.start || ref.offset < int64(len(mcaplib.Magic)) {
 		return fmt.Errorf("chunk index: %w", errNoRecord)
 	}
-	ref.offset, ref.length, ref.indexLen = int64(offset), int64(length), int64(indexLen)
-	if ref.end < ref.start {
-		return fmt.Errorf("chunk index: %w", errNoRecord)
+	if s.unordered || !s.chunks.addIndexed(ref, rec) {
+		s.unordered = true
+		return nil
 	}
-	s.chunks = append(s.chunks, ref)
+	s.gap(ref)
+	return nil
+}
+
+// gap notes what lies between a chunk with its message indexes and the one before.
+func (s *summary) gap(ref chunkRef) {
+	if ref.offset > s.behind {
+		s.gaps = append(s.gaps, [2]int64{s.behind, ref.offset})
+	}
+	s.behind = ref.offset + ref.length + ref.indexLen
+}
+
+// order reads the chunk indexes again when they do not stand in the order of the chunks.
+func (s *summary) order(w *window, until int64) error {
+	var refs []chunkRef
+	for at := s.start; at < until; {
+		rec, err := w.record(at, until)
+		if err != nil {
+			return err
+		}
+		if rec.op == mcaplib.OpChunkIndex {
+			body, err := w.body(rec)
+			if err != nil {
+				return err
+			}
+			ref, err := parseChunkRef(body)
+			if err != nil {
+				return s.corrupt(at, err)
+			}
+			ref.channels = nil // the message indexes tell the same
+			refs = append(refs, ref)
+		}
+		at = rec.end()
+	}
+	slices.SortStableFunc(refs, func(a, b chunkRef) int { return cmp.Compare(a.offset, b.offset) })
+	s.chunks, s.gaps, s.behind = &chunkList{}, nil, int64(len(mcaplib.Magic))
+	for _, ref := range refs {
+		if ref.offset < s.chunks.until {
+			return s.corrupt(s.start, fmt.Errorf("chunk index: %w", errNoRecord))
+		}
+		s.chunks.add(ref)
+		s.gap(ref)
+	}
+	s.chunks.close()
+	return nil
+}
+
+// takeExtra notes where an attachment or a metadata record lies.
+func (s *summary) takeExtra(op mcaplib.OpCode, offset uint64) error {
+	if offset >= uint64(s.start) {
+		return fmt.Errorf("index: %w", errNoRecord)
+	}
+	of := mcaplib.OpMetadata
+	if op == mcaplib.OpAttachmentIndex {
+		of = mcaplib.OpAttachment
+	}
+	s.extras = append(s.extras, extraRef{op: of, offset: int64(offset)})
 	return nil
 }
 
@@ -133,7 +203,10 @@ func (s *summary) finish() (*contents, error) {
 	}
 	s.counts = s.statistics.ChannelMessageCounts
 	s.total.add(counted, nanos(s.statistics.MessageStartTime), nanos(s.statistics.MessageEndTime))
-	s.located = uint64(len(s.chunks)) == uint64(s.statistics.ChunkCount) && (len(s.chunks) > 0 || counted == 0)
+	s.indexed = s.chunks.count == int(s.statistics.ChunkCount) && (s.chunks.count > 0 || counted == 0)
+	s.extrasKnown = uint64(len(s.extras)) == uint64(s.statistics.AttachmentCount)+uint64(s.statistics.MetadataCount)
+	slices.SortFunc(s.extras, func(a, b extraRef) int { return cmp.Compare(a.offset, b.offset) })
+	slices.SortFunc(s.metadataAt, func(a, b *mcaplib.MetadataIndex) int { return cmp.Compare(a.Offset, b.Offset) })
 	for _, index := range s.metadataAt {
 		if err := s.readMetadata(index); err != nil {
 			return nil, err

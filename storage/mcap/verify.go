@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 
@@ -419,32 +418,4 @@ func (c *verifier) takeAttachment(rec record) error {
 	}
 	c.attachments = append(c.attachments, rec.offset)
 	return nil
-}
-
-// attachmentHead is an attachment record without its data.
-type attachmentHead struct {
-	logTime, createTime uint64
-	name, mediaType     string
-	dataLen             uint64
-}
-
-// maxHead bounds name and media type of an attachment.
-const maxHead = 1 << 20
-
-func readAttachmentHead(src source, rec record) (attachmentHead, error) {
-	body, err := src.slice(rec.body(), min(rec.length, maxHead))
-	if err != nil {
-		return attachmentHead{}, err
-	}
-	fields := cursor{rest: body}
-	head := attachmentHead{logTime: fields.uint64(), createTime: fields.uint64(), name: fields.text(), mediaType: fields.text()}
-	head.dataLen = fields.uint64()
-	err = fields.err
-	if fixed := uint64(len(body) - len(fields.rest) + 4); err == nil && head.dataLen != uint64(rec.length)-fixed {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return head, src.corrupt(rec.offset, fmt.Errorf("attachment: %w", err))
-	}
-	return head, nil
 }

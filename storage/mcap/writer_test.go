@@ -135,9 +135,11 @@ func TestLargeMessageGetsAChunkOfItsOwn(t *testing.T) {
 	r, err := Open(path)
 	require.NoError(t, err)
 	defer r.Close()
-	require.Len(t, r.contents.chunks, 3)
-	require.Equal(t, messages[2].LogTimeNanos, r.contents.chunks[1].start)
-	require.Equal(t, messages[2].LogTimeNanos, r.contents.chunks[1].end)
+	require.Equal(t, 3, r.contents.chunks.count)
+	second, err := r.contents.chunks.chunk(r.source, 1)
+	require.NoError(t, err)
+	require.Equal(t, messages[2].LogTimeNanos, second.start)
+	require.Equal(t, messages[2].LogTimeNanos, second.end)
 }
 
 func TestMessageThatIsTooLargeCostsItself(t *testing.T) {
