@@ -36,7 +36,7 @@ func TestOpenErrors(t *testing.T) {
 		"empty directory":   {path: t.TempDir(), is: bag.ErrNoBag},
 		"empty file":        {path: write("x.mcap", ""), is: storage.ErrEmpty},
 		"foreign file":      {path: write("x.txt", "hello"), is: storage.ErrUnknownFormat},
-		"sqlite":            {path: write("x.db3", "SQLite format 3\x00"), is: storage.ErrUnsupported, text: "sqlite3"},
+		"cut off sqlite":    {path: write("x.db3", "SQLite format 3\x00"), is: io.ErrUnexpectedEOF, text: "x.db3: damaged at byte 16"},
 		"broken yaml":       {path: filepath.Dir(write("a/metadata.yaml", "a:\n  b: [1\nc: 2\n")), is: bag.ErrMetadata, text: "metadata.yaml:"},
 		"other yaml":        {path: filepath.Dir(write("b/metadata.yaml", "a: 1\n")), is: bag.ErrMetadata, text: "metadata.yaml:1"},
 		"bad number":        {path: filepath.Dir(write("c/metadata.yaml", inner+"  message_count: many\n")), is: bag.ErrMetadata, text: "metadata.yaml:3: "},

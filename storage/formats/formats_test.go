@@ -1,6 +1,7 @@
 package formats_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,5 +31,5 @@ func TestDetectGoesByContentNotByName(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "sqlite3", format.ID)
 	_, err = format.Open(path, storage.OpenOptions{})
-	require.ErrorIs(t, err, storage.ErrUnsupported)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }

@@ -1,2 +1,12 @@
-// Package sqlite3 is the storage of SQLite files (.db3) as rosbag2 writes them.
+// Package sqlite3 is the storage of SQLite files (.db3) as rosbag2 writes them, schema versions 1 to 4.
+//
+// Writing goes through SQLite. Reading does not: this package follows the pages of the file format itself
+// (https://www.sqlite.org/fileformat2.html). So nothing is created beside a file that is only read, not even where a
+// write-ahead log was left behind; no view or trigger of a file is ever run; a program that records into the file is
+// never held up; and a file that SQLite refuses as malformed is read as far as it goes.
+//
+// Invariant: what is given of a message is what was committed, whole, once.
+//
+// Life cycle: see package storage. The preset "resilient", the default, keeps a write-ahead log while a file is
+// written, which Seal folds into the file.
 package sqlite3

@@ -2,7 +2,6 @@ package sqlite3
 
 import (
 	"bytes"
-	"fmt"
 
 	"rosbagd/storage"
 )
@@ -13,20 +12,20 @@ const ID = "sqlite3"
 // Extension is the extension of SQLite files.
 const Extension = ".db3"
 
+const magic = "SQLite format 3\x00"
+
 // Format is the entry of SQLite in the list of formats.
 func Format() storage.Format {
 	return storage.Format{
 		ID:          ID,
 		Extension:   Extension,
-		Description: "SQLite 3 database",
-		Presets:     []string{"resilient", "none"},
+		Description: "SQLite 3 database, schema versions 1 to 4 of rosbag2",
+		Presets:     []string{PresetResilient, PresetNone},
 		MinSplit:    86016,
-		Matches:     func(head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) },
-		Create: func(path string, _ storage.CreateOptions) (storage.Writer, error) {
-			return nil, fmt.Errorf("create %s: storage %s: %w", path, ID, storage.ErrUnsupported)
+		Matches:     func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
+		Create: func(path string, options storage.CreateOptions) (storage.Writer, error) {
+			return Create(path, options)
 		},
-		Open: func(path string, _ storage.OpenOptions) (storage.Reader, error) {
-			return nil, fmt.Errorf("open %s: storage %s: %w", path, ID, storage.ErrUnsupported)
-		},
+		Open: func(path string, options storage.OpenOptions) (storage.Reader, error) { return Open(path, options) },
 	}
 }

@@ -1,0 +1,118 @@
+package sqlite3
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"rosbagd/storage"
+)
+
+// The storage preset profiles.
+const (
+	PresetResilient = "resilient"
+	PresetNone      = "none"
+)
+
+// PresetNoneWarning says what the preset "none" costs, for whoever lets a user choose it.
+const PresetNoneWarning = "storage preset profile 'none' writes SQLite without protection: when the recording process is " +
+	"killed or power is lost the file may become unreadable; 'resilient' keeps what was committed"
+
+// presetPragmas are the pragmas of a preset. An empty name is the default of this program, which is rosbag2's
+// "resilient": a journal in memory leaves damaged files behind when the process dies.
+func presetPragmas(name string) ([]string, error) {
+	switch name {
+	case "", PresetResilient:
+		return []string{"journal_mode = WAL", "synchronous = NORMAL"}, nil
+	case PresetNone:
+		return []string{"journal_mode = MEMORY", "synchronous = OFF"}, nil
+	default:
+		return nil, fmt.Errorf("invalid storage preset profile string: %s (valid options are 'resilient', 'none')", name)
+	}
+}
+
+// The sections of a storage config file.
+const (
+	sectionRead  = "read"
+	sectionWrite = "write"
+)
+
+var errConfigSection = errors.New("exception on parsing sqlite3 config file")
+
+// configPragmas reads one section of a storage config file: `write: {pragmas: ["name = value", ...]}`. The section that
+// is used must be there.
+func configPragmas(config storage.Config, section string) ([]string, error) {
+	if config.Path == "" && len(config.Data) == 0 {
+		return nil, nil
+	}
+	var document map[string]struct {
+		Pragmas []string `yaml:"pragmas"`
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(string(config.Data)))
+	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w: %s", config.Path, errConfigSection, oneLine(err.Error()))
+	}
+	found, ok := document[section]
+	if !ok {
+		return nil, fmt.Errorf("%s: %w: it has no section '%s' with pragmas", config.Path, errConfigSection, section)
+	}
+	for _, pragma := range found.Pragmas {
+		if err := checkPragma(pragma); err != nil {
+			return nil, fmt.Errorf("%s: %w", config.Path, err)
+		}
+	}
+	return found.Pragmas, nil
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// checkPragma lets nothing through but `name`, `name = value` and `name(value)`.
+func checkPragma(pragma string) error {
+	if strings.ContainsAny(pragma, `;"'`) {
+		return fmt.Errorf("invalid characters in sqlite3 config file: %s. Avoid following characters: ' \" ;",
+			storage.Printable(pragma))
+	}
+	if name := pragmaName(pragma); name == "" || strings.ContainsFunc(name, notInName) {
+		return fmt.Errorf("sqlite3 config file: not a pragma: %q", pragma)
+	}
+	return nil
+}
+
+func notInName(r rune) bool {
+	return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
+// pragmaName is the text left of `=` or `(`.
+func pragmaName(pragma string) string {
+	if at := strings.IndexAny(pragma, "=("); at >= 0 {
+		pragma = pragma[:at]
+	}
+	return strings.ToLower(strings.TrimSpace(pragma))
+}
+
+// writePragmas joins preset and config file; the file wins for each name.
+func writePragmas(preset string, config storage.Config) ([]string, error) {
+	pragmas, err := presetPragmas(preset)
+	if err != nil {
+		return nil, err
+	}
+	given, err := configPragmas(config, sectionWrite)
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	var result []string
+	for _, pragma := range append(pragmas, given...) {
+		name := pragmaName(pragma)
+		if i, ok := at[name]; ok {
+			result[i] = pragma
+			continue
+		}
+		at[name] = len(result)
+		result = append(result, pragma)
+	}
+	return result, nil
+}

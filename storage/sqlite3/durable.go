@@ -1,0 +1,143 @@
+package sqlite3
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// checkpointPragma makes SQLite move the log into the file when it has 64 MiB, instead of 4: each time costs two syncs
+// within a commit, and Sync does most of the moving outside of Write.
+const checkpointPragma = "wal_autocheckpoint = 16384"
+
+// durable syncs the file and its write-ahead log through descriptors of its own: synchronous = NORMAL does not sync at
+// commit, and SQLite has no call that syncs a log without holding up its writer.
+type durable struct {
+	path string
+	file *os.File
+
+	mu     sync.Mutex // the fields below; not held while the disk is waited for
+	log    *os.File   // the -wal file, nil without one
+	shared *os.File   // the -shm file, nil without one
+	closed bool
+	syncs  sync.WaitGroup
+}
+
+// start looks for the files beside the database, which are there once the first transaction is committed.
+func (d *durable) start() error {
+	log, err := os.OpenFile(d.path+logSuffix, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	shared, err := os.OpenFile(d.path+indexSuffix, os.O_RDWR, 0)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, log.Close())
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.log = log
+	if err == nil {
+		d.shared = shared
+		// SQLite's own lock on this byte, which says that somebody uses the log, is of the kind that is lost when
+		// anything in this process opens and closes the file. This one is not. A system without such locks has to do
+		// with SQLite's.
+		_ = lockShared(shared, deadManByte, 1)
+	}
+	return nil
+}
+
+// sync waits for the disk. The log comes first: a file without it is older, a file newer than its log is not there.
+func (d *durable) sync() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.syncs.Add(1)
+	log := d.log
+	d.mu.Unlock()
+	defer d.syncs.Done()
+	if log != nil {
+		if err := log.Sync(); err != nil {
+			return fmt.Errorf("sync %s: %w", d.path, plainPath(err))
+		}
+	}
+	if err := d.file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", d.path, plainPath(err))
+	}
+	return nil
+}
+
+func plainPath(err error) error {
+	var pathError *os.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
+}
+
+// release lets SQLite end its use of the log.
+func (d *durable) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shared != nil {
+		_ = unlock(d.shared, deadManByte, 1)
+	}
+}
+
+// close ends it, after a sync that is under way.
+func (d *durable) close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.closed = true
+	files := []*os.File{d.file, d.log, d.shared}
+	d.mu.Unlock()
+	d.syncs.Wait()
+	var errs []error
+	for _, file := range files {
+		if file != nil {
+			errs = append(errs, file.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// The files that SQLite keeps beside a database, and the bytes that it locks (https://www.sqlite.org/walformat.html,
+// section 2.3, and https://www.sqlite.org/fileformat2.html).
+const (
+	logSuffix     = "-wal"
+	indexSuffix   = "-shm"
+	journalSuffix = "-journal"
+
+	deadManByte = 128 // of the -shm file: held as long as somebody uses it
+)
+
+// lockShared takes a read lock that belongs to the open file (Linux: F_OFD_SETLK).
+func lockShared(file *os.File, start, length int64) error {
+	return setLock(file, unix.F_RDLCK, start, length)
+}
+
+func unlock(file *os.File, start, length int64) error {
+	return setLock(file, unix.F_UNLCK, start, length)
+}
+
+func setLock(file *os.File, kind int16, start, length int64) error {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var lockErr error
+	err = raw.Control(func(fd uintptr) {
+		lockErr = unix.FcntlFlock(fd, unix.F_OFD_SETLK, &unix.Flock_t{Type: kind, Start: start, Len: length})
+	})
+	return errors.Join(err, lockErr)
+}

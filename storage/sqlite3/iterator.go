@@ -1,0 +1,257 @@
+package sqlite3
+
+import (
+	"errors"
+	"io"
+	"math"
+
+	"rosbagd/storage"
+)
+
+// A batch is what is read before it is made sure that nobody wrote into the file meanwhile.
+const (
+	batchRows  = 4096 // looked at
+	batchBytes = 1 << 20
+)
+
+// iterator reads messages in batches. Between them it holds nothing but its place: the key of the last row.
+type iterator struct {
+	reader *Reader
+	query  storage.Query
+	wanted []bool // by topic, nil for all
+
+	place  key // the last row that was looked at
+	begun  bool
+	ended  bool
+	source source
+	dirty  bool // source was used in a batch that did not count
+
+	ready []storage.Message
+	given int
+	fault error // to be returned after what is ready
+}
+
+// source gives rows in an order, from behind a place on.
+type source interface {
+	// next gives the next row and its key; io.EOF is the end.
+	next() (cell, uint32, row, key, error)
+	pages() *pages
+}
+
+func newIterator(r *Reader, query storage.Query) *iterator {
+	it := &iterator{reader: r, query: query}
+	if query.Topics != nil {
+		it.wanted = make([]bool, len(r.info.Topics))
+		for _, id := range query.Topics {
+			if id >= 0 && int(id) < len(it.wanted) {
+				it.wanted[id] = true
+			}
+		}
+		it.ended = len(query.Topics) == 0
+	}
+	return it
+}
+
+// Next implements storage.Iterator.
+func (it *iterator) Next() (storage.Message, error) {
+	for {
+		if it.given < len(it.ready) {
+			m := it.ready[it.given]
+			it.ready[it.given] = storage.Message{} // it must not be kept from being freed here
+			it.given++
+			return m, nil
+		}
+		if it.fault != nil {
+			err := it.fault
+			it.fault = nil
+			return storage.Message{}, err
+		}
+		if it.ended {
+			return storage.Message{}, io.EOF
+		}
+		if err := it.fill(); err != nil {
+			return storage.Message{}, err
+		}
+	}
+}
+
+// Close implements storage.Iterator.
+func (it *iterator) Close() error {
+	it.ended, it.ready, it.source, it.fault = true, nil, nil, nil
+	return nil
+}
+
+// fill reads a batch.
+func (it *iterator) fill() error {
+	var place key
+	var begun, ended bool
+	var damage error
+	err := it.reader.db.read(func(s *snapshot) error {
+		it.ready, it.given = it.ready[:0], 0
+		place, begun, ended, damage = it.place, it.begun, false, nil
+		if it.source == nil || it.dirty || it.source.pages().snapshot != s {
+			var err error
+			if it.source, err = it.open(s); err != nil {
+				return err
+			}
+		}
+		it.dirty = true
+		bytes := 0
+		for n := 0; n < batchRows && bytes < batchBytes; n++ {
+			c, page, r, k, err := it.source.next()
+			if errors.Is(err, io.EOF) {
+				ended = true
+				return nil
+			}
+			if err == nil {
+				place, begun = k, true
+				err = it.take(page, &c, r, k)
+			}
+			if err != nil {
+				if !corruption(err) {
+					return err
+				}
+				damage = err
+				return nil
+			}
+			if len(it.ready) > 0 {
+				bytes += len(it.ready[len(it.ready)-1].Data)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	it.dirty = false
+	it.place, it.begun, it.ended = place, begun, ended
+	if damage != nil {
+		it.fault, it.ended = damage, true
+	}
+	return nil
+}
+
+// take adds a row to the batch if it is asked for.
+func (it *iterator) take(page uint32, c *cell, r row, k key) error {
+	if k.id > it.reader.lastID || !it.inTime(r.nanos) {
+		return nil
+	}
+	topic, ok := it.reader.topics[r.topic]
+	if !ok || it.wanted != nil && !it.wanted[topic] {
+		return nil
+	}
+	m, err := it.reader.messages.message(it.source.pages(), page, c, r, topic)
+	if err != nil {
+		return err
+	}
+	it.ready = append(it.ready, m)
+	return nil
+}
+
+func (it *iterator) inTime(nanos int64) bool {
+	return (it.query.FromNanos == 0 || nanos >= it.query.FromNanos) && (!it.query.HasUntil || nanos <= it.query.UntilNanos)
+}
+
+// open makes the source of the order asked for, at the place of the iterator.
+func (it *iterator) open(s *snapshot) (source, error) {
+	r := it.reader
+	p := s.reader()
+	if it.query.Order == storage.ByFile {
+		return newFileSource(p, &r.messages, it.place.id, it.begun)
+	}
+	from := key{math.MinInt64, math.MinInt64}
+	if it.query.FromNanos != 0 {
+		from.nanos = it.query.FromNanos
+	}
+	if it.begun && from.less(it.place) {
+		from = it.place
+	}
+	until := int64(math.MaxInt64)
+	if it.query.HasUntil {
+		until = it.query.UntilNanos
+	}
+	if r.index == 0 {
+		scan := &tableScanner{p: p, layout: &r.messages, cursor: p.table(r.messages.root)}
+		return newWindowSource(scan, from, it.begun, until), nil
+	}
+	return newIndexSource(p, r, from, it.begun, until)
+}
+
+// fileSource gives rows by id.
+type fileSource struct {
+	p      *pages
+	layout *layout
+	cursor *tableCursor
+}
+
+func newFileSource(p *pages, l *layout, after int64, begun bool) (*fileSource, error) {
+	f := &fileSource{p: p, layout: l, cursor: p.table(l.root)}
+	from := int64(math.MinInt64)
+	if begun {
+		if after == math.MaxInt64 {
+			return f, nil // an unplaced cursor is at its end
+		}
+		from = after + 1
+	}
+	return f, f.cursor.seek(from)
+}
+
+func (f *fileSource) pages() *pages { return f.p }
+
+func (f *fileSource) next() (cell, uint32, row, key, error) {
+	c, page, ok, err := f.cursor.next()
+	if err == nil && !ok {
+		err = io.EOF
+	}
+	if err != nil {
+		return cell{}, 0, row{}, key{}, err
+	}
+	r, err := f.layout.decode(f.p, page, &c)
+	return c, page, r, key{r.nanos, c.rowid}, err
+}
+
+// indexSource gives rows by time stamp.
+type indexSource struct {
+	p      *pages
+	layout *layout
+	cursor *indexCursor
+	table  *tableCursor
+	until  int64
+}
+
+var errIndex = errors.New("index and table do not agree")
+
+func newIndexSource(p *pages, r *Reader, from key, after bool, until int64) (*indexSource, error) {
+	s := &indexSource{p: p, layout: &r.messages, cursor: p.index(r.index), table: p.table(r.messages.root), until: until}
+	if err := s.cursor.seek(from); err != nil {
+		return nil, err
+	}
+	if after {
+		return s, s.cursor.skip(from)
+	}
+	return s, nil
+}
+
+func (s *indexSource) pages() *pages { return s.p }
+
+func (s *indexSource) next() (cell, uint32, row, key, error) {
+	k, ok, err := s.cursor.next()
+	if err == nil && (!ok || k.nanos > s.until) {
+		err = io.EOF
+	}
+	if err != nil {
+		return cell{}, 0, row{}, key{}, err
+	}
+	c, page, ok, err := s.table.find(k.id)
+	if err == nil && !ok {
+		err = s.p.corrupt(max(page, 1), errIndex)
+	}
+	if err != nil {
+		return cell{}, 0, row{}, key{}, err
+	}
+	r, err := s.layout.decode(s.p, page, &c)
+	if err == nil && r.nanos != k.nanos {
+		err = s.p.corrupt(page, errIndex)
+	}
+	return c, page, r, k, err
+}
