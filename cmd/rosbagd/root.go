@@ -29,6 +29,7 @@ It speaks the services, topics, flags and files of rosbag2 (ros2 bag).`,
 		newRecordCommand(rosArgs),
 		newPlayCommand(rosArgs),
 		newInfoCommand(),
+		newListCommand(),
 		newReindexCommand(),
 		newRecorderCommand(rosArgs),
 		newPlayerCommand(rosArgs),
@@ -63,7 +64,7 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 	hint := ""
 	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
 		hint = fmt.Sprintf(", did you mean %q?", similar[0])
-	} else if slices.Contains([]string{"convert", "list", "burst"}, args[0]) {
+	} else if slices.Contains([]string{"convert", "burst"}, args[0]) {
 		hint = ", a verb of rosbag2 that this version does not have yet"
 	}
 	return usagef("unknown command %q%s (see '%s --help')", args[0], hint, cmd.CommandPath())
