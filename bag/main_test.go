@@ -1,24 +1,24 @@
-package bag_test
+package bag
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"rosbagd/bag"
 )
 
 func TestMain(m *testing.M) {
-	if directory := os.Getenv(repairDirectory); directory != "" {
-		os.Exit(repairInChild(directory))
+	if os.Getenv(killedPath) != "" {
+		fmt.Fprintln(os.Stderr, "writer ended:", writeUntilKilled())
+		os.Exit(1)
 	}
 	// What is unpacked goes nowhere else.
 	cache, err := os.MkdirTemp("", "rosbagd-test-")
 	if err != nil {
 		panic(err)
 	}
-	if err := os.Setenv(bag.CacheDirectoryVariable, cache); err != nil {
+	if err := os.Setenv(CacheDirectoryVariable, cache); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
