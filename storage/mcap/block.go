@@ -137,7 +137,7 @@ func keyOf(s *mcaplib.Schema) schemaKey { return schemaKey{s.Name, s.Encoding, s
 // file must be the same here, not only those that have messages.
 func (w *Writer) Accepts(from storage.Reader) bool {
 	r, ok := from.(*Reader)
-	if !ok {
+	if !ok || w.options.NoChunking || w.options.NoMessageIndex {
 		return false
 	}
 	w.mu.Lock()
@@ -180,7 +180,7 @@ func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCh
 		return 0, storage.ErrOtherIDs
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	if w.failed != nil {
 		return 0, w.failed
 	}
@@ -188,8 +188,8 @@ func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCh
 	if err := copied.read(r, ref, check); err != nil {
 		return 0, err
 	}
-	for _, index := range copied.indexes {
-		if _, ok := w.byChannel[index.ChannelID]; !ok {
+	for _, c := range copied.counts {
+		if _, ok := w.byChannel[c.channel]; !ok {
 			return 0, storage.ErrOtherIDs
 		}
 	}
@@ -197,39 +197,23 @@ func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCh
 		return 0, err
 	}
 	start := w.sink.offset()
-	err = w.library.WriteChunkWithIndexes(&copied.chunk, copied.pointers())
-	if err == nil {
-		err = w.sink.flush()
-	}
-	if err != nil {
+	if err := w.putChunk(copied.head, copied.parts, copied.counts); err != nil {
 		return 0, w.fail(start, err)
 	}
-	w.index.add(w.library.ChunkIndexes[0], copied.batch)
-	w.library.ChunkIndexes = w.library.ChunkIndexes[:0]
-	for i := range copied.indexes {
-		index := &copied.indexes[i]
-		w.topics[w.byChannel[index.ChannelID]].MessageCount += uint64(len(index.Entries()))
+	for _, c := range copied.counts {
+		w.topics[w.byChannel[c.channel]].MessageCount += uint64(c.messages)
 	}
-	w.total.add(copied.messages, copied.start, copied.end)
+	w.total.add(copied.messages, copied.head.start, copied.head.end)
 	return copied.messages, nil
 }
 
 // copiedChunk is a chunk on its way to another file. Its memory is used again for the next one.
 type copiedChunk struct {
-	raw        []byte
-	chunk      mcaplib.Chunk
-	indexes    []mcaplib.MessageIndex
-	batch      []*mcaplib.MessageIndex
-	messages   uint64
-	start, end int64
-}
-
-func (c *copiedChunk) pointers() []*mcaplib.MessageIndex {
-	c.batch = c.batch[:0]
-	for i := range c.indexes {
-		c.batch = append(c.batch, &c.indexes[i])
-	}
-	return c.batch
+	raw      []byte
+	head     chunkHead
+	parts    [][]byte       // for putChunk: the records and the message index records
+	counts   []channelCount // what those records say
+	messages uint64
 }
 
 // read takes a chunk with its message indexes out of a file and checks that they fit together.
@@ -270,10 +254,8 @@ func (c *copiedChunk) read(r *Reader, ref chunkRef, check storage.BlockCheck) er
 			return err
 		}
 	}
-	c.chunk = mcaplib.Chunk{
-		MessageStartTime: uint64(head.start), MessageEndTime: uint64(head.end), UncompressedSize: head.uncompressed,
-		UncompressedCRC: head.crc, Compression: string(head.compression), Records: stored,
-	}
+	c.head = head
+	c.parts = append(c.parts[:0], nil, stored)
 	return c.readIndexes(r, ref, head)
 }
 
@@ -293,8 +275,7 @@ func (c *copiedChunk) unpack(r *Reader, ref chunkRef) error {
 // readIndexes takes the message index records behind the chunk. An index that does not fit its chunk is worth nothing in
 // the new file, so such a chunk is not copied.
 func (c *copiedChunk) readIndexes(r *Reader, ref chunkRef, head chunkHead) error {
-	c.indexes, c.messages = c.indexes[:0], 0
-	c.start, c.end = head.start, head.end
+	c.counts, c.messages = c.counts[:0], 0
 	rest := c.raw[ref.length:]
 	for len(rest) > 0 {
 		at := ref.offset + ref.length + ref.indexLen - int64(len(rest))
@@ -304,35 +285,29 @@ func (c *copiedChunk) readIndexes(r *Reader, ref chunkRef, head chunkHead) error
 		length := binary.LittleEndian.Uint64(rest[1:])
 		body := rest[recordHeaderLen:]
 		if length > uint64(len(body)) || length < 6 ||
-			uint64(binary.LittleEndian.Uint32(body[2:])) != length-6 || (length-6)%16 != 0 {
+			uint64(binary.LittleEndian.Uint32(body[2:])) != length-6 || (length-6)%indexEntryLen != 0 {
 			return r.corrupt(at, errNoRecord)
 		}
+		record := rest[:recordHeaderLen+length]
 		rest, body = body[length:], body[:length]
 		if length == 6 { // of no message
 			continue
 		}
-		index := c.index(binary.LittleEndian.Uint16(body))
-		for entries := body[6:]; len(entries) > 0; entries = entries[16:] {
+		entries := body[6:]
+		c.parts = append(c.parts, record)
+		c.counts = append(c.counts, channelCount{
+			channel: binary.LittleEndian.Uint16(body), messages: len(entries) / indexEntryLen,
+		})
+		c.messages += uint64(len(entries) / indexEntryLen)
+		for ; len(entries) > 0; entries = entries[indexEntryLen:] {
 			time, offset := binary.LittleEndian.Uint64(entries), binary.LittleEndian.Uint64(entries[8:])
 			if offset >= head.uncompressed || nanos(time) < head.start || nanos(time) > head.end {
 				return r.corrupt(at, errIndex)
 			}
-			index.Add(time, offset)
-			c.messages++
 		}
 	}
 	if c.messages == 0 {
 		return storage.ErrOtherIDs // nothing to copy, or nothing that is known
 	}
 	return nil
-}
-
-// index gives the next one, with the memory that it had.
-func (c *copiedChunk) index(channel uint16) *mcaplib.MessageIndex {
-	n := len(c.indexes)
-	c.indexes = slices.Grow(c.indexes, 1)[:n+1]
-	index := &c.indexes[n]
-	index.Reset()
-	index.ChannelID = channel
-	return index
 }

@@ -1,84 +1,200 @@
 package mcap
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 )
 
-// indexLog remembers the index of every chunk written until the file is sealed. Chunks are cut every second, so a day
-// has many: a chunk costs some 60 bytes here and each of its channels two or three, where the library's maps cost
-// more than twenty times that.
+// indexLog remembers the index of every chunk written until the file is sealed. A chunk is cut every second and may
+// hold a hundred channels, so a day of them is 20 MB even in the few bytes that they take here. Above maxLog they go to
+// a file of their own that has no name: memory is the same for a bag of any size.
+//
+// For each chunk, as varints: the gap behind the chunk before, its first time as a difference to that of the chunk
+// before, last minus first time, compression, size as stored, size before compression, number of channels; then for
+// each channel, in the order of its message index records, the difference to the channel before and its messages.
 type indexLog struct {
-	chunks   []loggedChunk
-	channels []byte // for each chunk: uvarint pairs of channel id and number of messages, in the order of the file
+	path   string // of the bag file
+	chunks uint32
+	log    []byte
+	spill  *os.File // older parts of the log
+	end    uint64   // where the newest chunk ends, with its message indexes
+	start  int64    // first time of the newest chunk
 }
 
-type loggedChunk struct {
-	start, end               uint64
-	offset                   uint64
-	length                   uint64 // of the chunk record
-	compressed, uncompressed uint64
-	channelsAt               int // position in indexLog.channels
-	compression              uint8
+// maxLog is how much of the log stays in memory.
+const maxLog = 4 << 20
+
+// channelCount is how many messages of a channel a chunk has.
+type channelCount struct {
+	channel  uint16
+	messages int
 }
 
 // messageIndexLen is the length of a message index record with its header.
-func messageIndexLen(entries int) uint64 { return recordHeaderLen + 2 + 4 + 16*uint64(entries) }
+func messageIndexLen(entries int) uint64 { return indexHeaderLen + indexEntryLen*uint64(entries) }
 
-// compressions are what loggedChunk.compression counts through. Chunks that were copied keep theirs.
+// compressions are what the log counts through. Chunks that were copied keep theirs.
 func compressions() []Compression {
 	return []Compression{CompressionNone, CompressionLZ4, CompressionZstd}
 }
 
-// add takes what the library noted about its newest chunk, with the message indexes that were written behind it.
-func (l *indexLog) add(c *mcaplib.ChunkIndex, indexes []*mcaplib.MessageIndex) {
-	l.begin(c)
-	for _, index := range indexes {
-		l.addChannel(index.ChannelID, len(index.Entries()))
+// add takes a chunk that was written at offset, with the message index records that follow it.
+func (l *indexLog) add(offset uint64, head chunkHead, channels []channelCount) error {
+	l.chunks++
+	l.log = binary.AppendUvarint(l.log, offset-l.end)
+	l.log = binary.AppendVarint(l.log, head.start-l.start)
+	l.log = binary.AppendVarint(l.log, head.end-head.start)
+	l.log = append(l.log, byte(slices.Index(compressions(), head.compression)))
+	l.log = binary.AppendUvarint(l.log, head.recordsLen)
+	l.log = binary.AppendUvarint(l.log, head.uncompressed)
+	l.log = binary.AppendUvarint(l.log, uint64(len(channels)))
+	l.start = head.start
+	l.end = offset + chunkRecordLen(head)
+	before := int64(0)
+	for _, c := range channels {
+		l.log = binary.AppendVarint(l.log, int64(c.channel)-before)
+		l.log = binary.AppendUvarint(l.log, uint64(c.messages))
+		before = int64(c.channel)
+		l.end += messageIndexLen(c.messages)
 	}
+	if len(l.log) < maxLog {
+		return nil
+	}
+	return l.unload()
 }
 
-// begin takes a chunk; addChannel must follow for each of its message indexes, in the order of the file.
-func (l *indexLog) begin(c *mcaplib.ChunkIndex) {
-	l.chunks = append(l.chunks, loggedChunk{
-		start: c.MessageStartTime, end: c.MessageEndTime, offset: c.ChunkStartOffset, length: c.ChunkLength,
-		compressed: c.CompressedSize, uncompressed: c.UncompressedSize, channelsAt: len(l.channels),
-		compression: uint8(slices.Index(compressions(), Compression(c.Compression))),
-	})
-}
-
-func (l *indexLog) addChannel(channel uint16, messages int) {
-	l.channels = binary.AppendUvarint(l.channels, uint64(channel))
-	l.channels = binary.AppendUvarint(l.channels, uint64(messages))
-}
-
-// write hands the chunk indexes to the library one after the other.
-func (l *indexLog) write(w *mcaplib.Writer) error {
-	index := mcaplib.ChunkIndex{MessageIndexOffsets: map[uint16]uint64{}}
-	for i, chunk := range l.chunks {
-		clear(index.MessageIndexOffsets)
-		until := len(l.channels)
-		if i+1 < len(l.chunks) {
-			until = l.chunks[i+1].channelsAt
+// unload moves the log to the file without a name, beside the bag file because there is room for data.
+func (l *indexLog) unload() error {
+	if l.spill == nil {
+		file, err := os.CreateTemp(filepath.Dir(l.path), "."+filepath.Base(l.path)+".index-*")
+		if err != nil {
+			return fmt.Errorf("make room for the index: %w", cause(err))
 		}
-		at := chunk.offset + chunk.length
-		for rest := l.channels[chunk.channelsAt:until]; len(rest) > 0; {
-			channel, n := binary.Uvarint(rest)
-			entries, m := binary.Uvarint(rest[n:])
-			rest = rest[n+m:]
-			index.MessageIndexOffsets[uint16(channel)] = at
-			at += messageIndexLen(int(entries))
+		l.spill = file
+		if err := os.Remove(file.Name()); err != nil {
+			return fmt.Errorf("make room for the index: %w", cause(err))
 		}
-		index.MessageStartTime, index.MessageEndTime = chunk.start, chunk.end
-		index.ChunkStartOffset, index.ChunkLength = chunk.offset, chunk.length
-		index.MessageIndexLength = at - chunk.offset - chunk.length
-		index.CompressedSize, index.UncompressedSize = chunk.compressed, chunk.uncompressed
-		index.Compression = mcaplib.CompressionFormat(compressions()[chunk.compression])
-		if err := w.WriteChunkIndex(&index); err != nil {
+	}
+	if _, err := l.spill.Write(l.log); err != nil {
+		return fmt.Errorf("make room for the index: %w", cause(err))
+	}
+	l.log = l.log[:0]
+	return nil
+}
+
+func (l *indexLog) close() error {
+	if l.spill == nil {
+		return nil
+	}
+	err := l.spill.Close()
+	l.spill = nil
+	return err
+}
+
+// write writes the chunk index records. Without offsets they do not say where the message indexes lie (an empty map
+// says that there are none).
+func (l *indexLog) write(w io.Writer, offsets bool) error {
+	from := io.Reader(bytes.NewReader(l.log))
+	if l.spill != nil {
+		if _, err := l.spill.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("read the index back: %w", cause(err))
+		}
+		from = io.MultiReader(l.spill, from)
+	}
+	r := logReader{from: bufio.NewReaderSize(from, sinkBuffer)}
+	var record []byte
+	var at uint64
+	var start int64
+	for range l.chunks {
+		at += r.unsigned()
+		start += r.signed()
+		head := chunkHead{start: start, end: start + r.signed()}
+		head.compression = compressions()[r.compression()]
+		head.recordsLen, head.uncompressed = r.unsigned(), r.unsigned()
+		record, at = appendChunkIndex(record[:0], at, head, &r, offsets)
+		if r.err != nil {
+			return fmt.Errorf("read the index back: %w", cause(r.err))
+		}
+		if _, err := w.Write(record); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// appendChunkIndex appends the record of a chunk at an offset (MCAP specification, Chunk Index) and says where its
+// message indexes, which channels gives, end.
+func appendChunkIndex(to []byte, at uint64, head chunkHead, channels *logReader, offsets bool) ([]byte, uint64) {
+	length := chunkRecordLen(head)
+	to = append(to, byte(mcaplib.OpChunkIndex))
+	to = binary.LittleEndian.AppendUint64(to, 0) // see below
+	to = binary.LittleEndian.AppendUint64(to, uint64(head.start))
+	to = binary.LittleEndian.AppendUint64(to, uint64(head.end))
+	to = binary.LittleEndian.AppendUint64(to, at)
+	to = binary.LittleEndian.AppendUint64(to, length)
+	to = binary.LittleEndian.AppendUint32(to, 0) // see below
+	mapAt := len(to)
+	indexes := at + length
+	end := indexes
+	channel := int64(0)
+	for n := channels.unsigned(); n > 0 && channels.err == nil; n-- {
+		channel += channels.signed()
+		if offsets {
+			to = binary.LittleEndian.AppendUint16(to, uint16(channel))
+			to = binary.LittleEndian.AppendUint64(to, end)
+		}
+		end += messageIndexLen(int(channels.unsigned()))
+	}
+	binary.LittleEndian.PutUint32(to[mapAt-4:], uint32(len(to)-mapAt))
+	to = binary.LittleEndian.AppendUint64(to, end-indexes)
+	to = binary.LittleEndian.AppendUint32(to, uint32(len(head.compression)))
+	to = append(to, head.compression...)
+	to = binary.LittleEndian.AppendUint64(to, head.recordsLen)
+	to = binary.LittleEndian.AppendUint64(to, head.uncompressed)
+	binary.LittleEndian.PutUint64(to[1:], uint64(len(to)-recordHeaderLen))
+	return to, end
+}
+
+// logReader reads numbers of the log; after an error only zeros.
+type logReader struct {
+	from *bufio.Reader
+	err  error
+}
+
+func (r *logReader) unsigned() uint64 {
+	n, err := binary.ReadUvarint(r.from)
+	return keep(r, n, err)
+}
+
+func (r *logReader) signed() int64 {
+	n, err := binary.ReadVarint(r.from)
+	return keep(r, n, err)
+}
+
+func (r *logReader) compression() byte {
+	b, err := r.from.ReadByte()
+	if int(b) >= len(compressions()) {
+		err = errors.Join(err, errCompression)
+		b = 0
+	}
+	return keep(r, b, err)
+}
+
+func keep[T int64 | uint64 | byte](r *logReader, n T, err error) T {
+	if r.err == nil && err != nil {
+		r.err = err
+	}
+	if r.err != nil {
+		return 0
+	}
+	return n
 }

@@ -70,7 +70,7 @@ func fromBytes(data []byte) (*Reader, error) {
 // TestEveryTruncation cuts a file at every byte: all chunks that are whole come out.
 func TestEveryTruncation(t *testing.T) {
 	for _, compression := range []Compression{CompressionNone, CompressionZstd} {
-		data, messages, ends := written(t, Options{Compression: compression}, true)
+		data, messages, ends := written(t, Options{Compression: compression, ForceCompression: true}, true)
 		for cut := 1; cut <= len(data); cut++ {
 			r, err := fromBytes(data[:cut])
 			require.NoError(t, err, "cut at %d", cut)
@@ -110,7 +110,7 @@ func TestZeroTail(t *testing.T) {
 
 // TestFlippedBytes damages each byte in turn: never a panic, and what is told as good is what was written.
 func TestFlippedBytes(t *testing.T) {
-	data, messages, _ := written(t, Options{Compression: CompressionZstd}, true)
+	data, messages, _ := written(t, Options{Compression: CompressionZstd, ForceCompression: true}, true)
 	original := map[int64]storage.Message{}
 	for _, m := range messages {
 		original[m.LogTimeNanos] = m
@@ -135,7 +135,7 @@ func TestFlippedBytes(t *testing.T) {
 func TestDamagedChunkCostsThatChunk(t *testing.T) {
 	for _, compression := range []Compression{CompressionNone, CompressionZstd, CompressionLZ4} {
 		for _, seal := range []bool{true, false} {
-			data, messages, ends := written(t, Options{Compression: compression}, seal)
+			data, messages, ends := written(t, Options{Compression: compression, ForceCompression: true}, seal)
 			data[ends[0]+120] ^= 0xff // inside the records of the second chunk
 			r, err := fromBytes(data)
 			require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestDamagedChunkCostsThatChunk(t *testing.T) {
 }
 
 func TestLyingLengthsTakeNoMemory(t *testing.T) {
-	data, _, _ := written(t, Options{Compression: CompressionZstd}, false)
+	data, _, _ := written(t, Options{Compression: CompressionZstd, ForceCompression: true}, false)
 	at := bytes.IndexByte(data, byte(mcaplib.OpChunk))
 	for at >= 0 && !bytes.Equal(data[at+9+32+4:at+9+32+8], []byte("zstd")) && !bytes.Contains(data[at:at+60], []byte("zstd")) {
 		at += 1 + bytes.IndexByte(data[at+1:], byte(mcaplib.OpChunk))
@@ -341,7 +341,7 @@ func TestSeekAndTopicsReadOnlyWhatTheyNeed(t *testing.T) {
 }
 
 func TestDataStaysValid(t *testing.T) {
-	data, messages, _ := written(t, Options{Compression: CompressionZstd}, true)
+	data, messages, _ := written(t, Options{Compression: CompressionZstd, ForceCompression: true}, true)
 	r, err := fromBytes(data)
 	require.NoError(t, err)
 	got, _ := collect(t, r, storage.Query{})
@@ -351,7 +351,7 @@ func TestDataStaysValid(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	for _, options := range []Options{{}, {Compression: CompressionZstd}, {Compression: CompressionLZ4, ChunkSize: 100}} {
+	for _, options := range []Options{{}, {Compression: CompressionZstd, ForceCompression: true}, {Compression: CompressionLZ4, ForceCompression: true, ChunkSize: 100}} {
 		for _, seal := range []bool{true, false} {
 			data, _, _ := written(f, options, seal)
 			f.Add(data)

@@ -2,6 +2,7 @@ package mcap
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,40 +15,54 @@ import (
 // Seal implements storage.Writer.
 func (w *Writer) Seal(metadata []byte) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	if err := w.flush(); err != nil {
 		return err
 	}
-	start := w.sink.offset()
+	start, newest := w.sink.offset(), w.metadata
 	if err := w.writeEnd(metadata); err != nil {
+		w.metadata = newest
 		return w.fail(start, err)
 	}
-	if err := w.sink.sync(); err != nil {
-		w.failed = fmt.Errorf("sync %s: %w", w.path, err)
-		return w.failed
+	if err := w.sync(); err != nil {
+		w.failed = err
+		return err
 	}
 	return w.close()
 }
 
 // writeEnd writes the metadata record, the end of the data section, the summary section and the footer.
 func (w *Writer) writeEnd(metadata []byte) error {
-	if err := w.writeMetadata(metadata); err != nil {
-		return err
+	if len(metadata) > 0 {
+		if err := w.writeMetadata(metadata); err != nil {
+			return err
+		}
 	}
-	if err := w.library.WriteDataEnd(&mcaplib.DataEnd{}); err != nil {
+	end := mcaplib.DataEnd{}
+	if w.options.EnableDataCRC {
+		end.DataSectionCRC = w.sink.crc
+	}
+	if err := w.library.WriteDataEnd(&end); err != nil {
 		return err
 	}
 	// The summary is what readers trust without looking further, so it gets its checksum.
-	w.sink.withCRC, w.sink.crc = true, 0
-	summary := w.sink.offset()
-	groups, err := w.writeSummary()
-	if err != nil {
-		return err
-	}
-	offsets := w.sink.offset()
-	for _, group := range groups {
-		if err := w.library.WriteSummaryOffset(&group); err != nil {
+	w.sink.withCRC, w.sink.crc = !w.options.NoSummaryCRC, 0
+	var summary, offsets int64
+	if !w.options.NoSummary {
+		summary = w.sink.offset()
+		groups, err := w.writeSummary()
+		if err != nil {
 			return err
+		}
+		if len(groups) == 0 {
+			summary = 0
+		} else if !w.options.NoSummaryOffsets {
+			offsets = w.sink.offset()
+			for _, group := range groups {
+				if err := w.library.WriteSummaryOffset(&group); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	if err := w.writeFooter(uint64(summary), uint64(offsets)); err != nil {
@@ -58,31 +73,24 @@ func (w *Writer) writeEnd(metadata []byte) error {
 
 // writeSummary writes the groups of the summary section and says where each lies.
 func (w *Writer) writeSummary() ([]mcaplib.SummaryOffset, error) {
-	w.library.Statistics.MessageCount = w.total.messages
-	w.library.Statistics.MessageStartTime = uint64(w.total.start)
-	w.library.Statistics.MessageEndTime = uint64(w.total.end)
-	for i, topic := range w.topics {
-		w.library.Statistics.ChannelMessageCounts[w.channels[i].ID] = topic.MessageCount
-	}
+	o := &w.options
 	steps := []struct {
 		op    mcaplib.OpCode
+		skip  bool
 		write func() error
 	}{
-		{mcaplib.OpSchema, w.repeatSchemas},
-		{mcaplib.OpChannel, w.repeatChannels},
-		{mcaplib.OpStatistics, func() error { return w.library.WriteStatistics(w.library.Statistics) }},
-		{mcaplib.OpChunkIndex, func() error { return w.index.write(w.library) }},
-		{mcaplib.OpMetadataIndex, func() error {
-			for _, index := range w.library.MetadataIndexes {
-				if err := w.library.WriteMetadataIndex(index); err != nil {
-					return err
-				}
-			}
-			return nil
-		}},
+		{mcaplib.OpSchema, o.NoRepeatedSchemas, w.repeatSchemas},
+		{mcaplib.OpChannel, o.NoRepeatedChannels, w.repeatChannels},
+		{mcaplib.OpStatistics, o.NoStatistics, w.writeStatistics},
+		{mcaplib.OpChunkIndex, o.NoChunkIndex, func() error { return w.index.write(w.sink, w.repeats()) }},
+		{mcaplib.OpAttachmentIndex, o.NoAttachmentIndex, w.writeAttachmentIndexes},
+		{mcaplib.OpMetadataIndex, o.NoMetadataIndex, w.writeMetadataIndexes},
 	}
 	var groups []mcaplib.SummaryOffset
 	for _, step := range steps {
+		if step.skip {
+			continue
+		}
 		start := w.sink.offset()
 		if err := step.write(); err != nil {
 			return nil, err
@@ -94,6 +102,40 @@ func (w *Writer) writeSummary() ([]mcaplib.SummaryOffset, error) {
 		}
 	}
 	return groups, nil
+}
+
+// repeats tells whether the summary describes channels. If not, nothing else in it may name them (MCAP specification,
+// Chunk Index and Statistics).
+func (w *Writer) repeats() bool { return !w.options.NoRepeatedSchemas && !w.options.NoRepeatedChannels }
+
+func (w *Writer) writeStatistics() error {
+	s := w.library.Statistics
+	s.MessageCount, s.ChunkCount = w.total.messages, w.index.chunks
+	s.MessageStartTime, s.MessageEndTime = uint64(w.total.start), uint64(w.total.end)
+	if !w.options.NoRepeatedChannels {
+		for i, topic := range w.topics {
+			s.ChannelMessageCounts[w.channels[i].ID] = topic.MessageCount
+		}
+	}
+	return w.library.WriteStatistics(s)
+}
+
+func (w *Writer) writeAttachmentIndexes() error {
+	for _, index := range w.library.AttachmentIndexes {
+		if err := w.library.WriteAttachmentIndex(index); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) writeMetadataIndexes() error {
+	for _, index := range w.library.MetadataIndexes {
+		if err := w.library.WriteMetadataIndex(index); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *Writer) repeatSchemas() error {
@@ -124,7 +166,11 @@ func (w *Writer) writeFooter(summary, offsets uint64) error {
 	if _, err := w.sink.Write(footer); err != nil {
 		return err
 	}
-	tail := binary.LittleEndian.AppendUint32(nil, w.sink.crc)
+	var crc uint32
+	if summary != 0 && !w.options.NoSummaryCRC {
+		crc = w.sink.crc
+	}
+	tail := binary.LittleEndian.AppendUint32(nil, crc)
 	tail = append(tail, mcaplib.Magic...)
 	_, err := w.sink.Write(tail)
 	return err
@@ -138,16 +184,19 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) close() error {
-	if w.compressor == nil {
+	if w.closed {
 		return nil
 	}
-	compressorErr := w.compressor.close()
-	w.compressor = nil
+	w.closed = true
 	if w.failed == nil {
 		w.failed = fmt.Errorf("write %s: %w", w.path, storage.ErrSealed)
 	}
-	if err := w.sink.file.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", w.path, err)
+	var err error
+	if w.compressor != nil {
+		err = w.compressor.close()
 	}
-	return compressorErr
+	if closeErr := errors.Join(w.index.close(), w.sink.file.Close()); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("close %s: %w", w.path, cause(closeErr)))
+	}
+	return err
 }

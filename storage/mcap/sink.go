@@ -1,8 +1,11 @@
 package mcap
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 
@@ -10,7 +13,7 @@ import (
 )
 
 // sink is the file below the library's writer. It joins small writes, passes large ones through, and can go back to
-// the end of the last whole chunk.
+// the end of the last whole record. It knows how large the file is and never asks.
 type sink struct {
 	file    storage.File
 	files   storage.Files
@@ -19,7 +22,8 @@ type sink struct {
 	buffer  []byte
 	written int64 // bytes in the file, without the buffer
 	crc     uint32
-	withCRC bool // compute crc over what passes
+	withCRC bool     // compute crc over what passes
+	vector  [][]byte // reused
 }
 
 const sinkBuffer = 64 << 10
@@ -72,6 +76,40 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// writeVector hands the buffer and then the parts to the file, with one call as a rule.
+func (s *sink) writeVector(parts [][]byte) error {
+	if s.withCRC {
+		for _, part := range parts {
+			s.crc = crc32.Update(s.crc, crc32.IEEETable, part)
+		}
+	}
+	s.vector = s.vector[:0]
+	if len(s.buffer) > 0 {
+		s.vector = append(s.vector, s.buffer)
+	}
+	s.vector = append(s.vector, parts...)
+	err := s.writeParts()
+	clear(s.vector) // payloads belong to the caller
+	s.buffer = s.buffer[:0]
+	return err
+}
+
+func (s *sink) writeParts() error {
+	if file, ok := s.file.(*os.File); ok {
+		n, err := writeVector(file, s.vector)
+		s.written += n
+		return err
+	}
+	for _, part := range s.vector {
+		n, err := s.file.Write(part)
+		s.written += int64(n)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *sink) flush() error {
 	if len(s.buffer) == 0 {
 		return nil
@@ -88,9 +126,21 @@ func (s *sink) offset() int64 { return s.written + int64(len(s.buffer)) }
 // cutBack throws away what was written behind offset, as far as the disk lets it.
 func (s *sink) cutBack(offset int64) error {
 	s.buffer = s.buffer[:0]
+	if s.written == offset {
+		return nil
+	}
 	if err := s.file.Truncate(offset); err != nil {
-		return err
+		return fmt.Errorf("cut torn end off: %w", cause(err))
 	}
 	s.written = offset
 	return nil
+}
+
+// cause is an error of the operating system without the path, which is said once, by the Writer.
+func cause(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
 }

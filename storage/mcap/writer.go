@@ -1,15 +1,15 @@
 package mcap
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io/fs"
 	"math"
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 
@@ -25,8 +25,9 @@ const (
 	qosKey         = "offered_qos_profiles"
 	typeHashKey    = "topic_type_hash"
 	newestQoS      = 9 // metadata version
-	// maxMessage is the largest payload: readers of MCAP refuse chunks of 2 GiB and more.
-	maxMessage = math.MaxInt32 - 1<<16
+	// borrowFrom is the size from which a payload is written from where it lies, where that can be: below it, copying
+	// costs less than one more part of a write.
+	borrowFrom = 4 << 10
 )
 
 var (
@@ -37,25 +38,26 @@ var (
 	errManySchemas = errors.New("file has no room for more than 65535 message types")
 )
 
-// Writer writes one MCAP file. It builds the chunks itself; the library writes the records.
+// Writer writes one MCAP file. It builds the chunks itself; the library writes the other records.
 type Writer struct {
 	path string
+	size atomic.Int64 // of the file with what is in memory, as of the last unlock
 
-	mu          sync.Mutex // everything below; Sync alone works without it
-	sink        *sink
-	library     *mcaplib.Writer
-	compressor  compressor
-	compression Compression
-	chunkSize   int
-	chunkCRC    bool
-	qosVersion  int // metadata version of the offers of channels
-	maxMessage  int
+	mu         sync.Mutex // everything below; Sync alone works without it
+	options    Options
+	sink       *sink
+	library    *mcaplib.Writer
+	compressor compressor // nil for none
+	limit      int        // bytes of a chunk
+	maxMessage int
 
 	builder *chunkBuilder
-	chunk   mcaplib.Chunk           // reused
-	batch   []*mcaplib.MessageIndex // reused
 	index   indexLog
 	copied  copiedChunk
+	parts   [][]byte       // reused, as the next three
+	counts  []channelCount // of the chunk being written
+	indexes []byte         // its message index records
+	head    []byte         // what stands before its records
 
 	topics    []storage.TopicInfo // counts without the chunk being built
 	byName    map[string]storage.TopicID
@@ -63,8 +65,13 @@ type Writer struct {
 	byChannel map[uint16]storage.TopicID
 	schemas   map[uint16]schemaKey
 	schemaIDs map[schemaKey]uint16
+	metadata  []byte // newest copy in the file
 	total     span
 	failed    error
+	closed    bool
+
+	syncMu   sync.Mutex // held while the disk is asked to sync; taken after mu
+	unsynced error      // a sync that failed: what the disk lost is not known, so it is never tried again
 }
 
 type schemaKey struct{ name, encoding, text string }
@@ -92,10 +99,8 @@ func (s *span) add(messages uint64, start, end int64) {
 
 // Create makes a new file and writes its head. It fails when the path exists.
 func Create(path string, options Options) (*Writer, error) {
-	if options.ChunkSize <= 0 {
-		options.ChunkSize = DefaultChunkSize
-	}
-	compressor, err := newCompressor(options.Compression, options.Level, options.ChunkSize)
+	limit := options.limit()
+	compressor, err := newCompressor(options.Compression, options.CompressionLevel, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -103,22 +108,22 @@ func Create(path string, options Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	sink.withCRC = options.EnableDataCRC
 	w := &Writer{
-		path: path, sink: sink, compressor: compressor, compression: options.Compression,
-		chunkSize: options.ChunkSize, chunkCRC: !options.NoChunkCRC, maxMessage: maxMessage,
-		qosVersion: cmp.Or(options.MetadataVersion, newestQoS),
-		builder:    newChunkBuilder(options.ChunkSize),
-		byName:     map[string]storage.TopicID{}, byChannel: map[uint16]storage.TopicID{},
+		path: path, options: options, sink: sink, compressor: compressor, limit: limit, maxMessage: maxMessage,
+		builder: newChunkBuilder(limit), index: indexLog{path: path},
+		byName: map[string]storage.TopicID{}, byChannel: map[uint16]storage.TopicID{},
 		schemas: map[uint16]schemaKey{}, schemaIDs: map[schemaKey]uint16{},
 	}
-	if err := w.writeHead(options.Metadata); err != nil {
+	if err := w.writeHead(); err != nil {
 		// Nobody knows of the file yet, so it does not stay behind.
-		return nil, errors.Join(fmt.Errorf("create %s: %w", path, err), sink.file.Close(), sink.files.Remove(path))
+		return nil, errors.Join(fmt.Errorf("create %s: %w", path, cause(err)), sink.file.Close(), sink.files.Remove(path))
 	}
+	w.size.Store(sink.offset())
 	return w, nil
 }
 
-func (w *Writer) writeHead(metadata []byte) error {
+func (w *Writer) writeHead() error {
 	var err error
 	w.library, err = mcaplib.NewWriter(w.sink, &mcaplib.WriterOptions{OverrideLibrary: true})
 	if err != nil {
@@ -127,25 +132,42 @@ func (w *Writer) writeHead(metadata []byte) error {
 	if err := w.library.WriteHeader(&mcaplib.Header{Profile: "ros2", Library: libraryName}); err != nil {
 		return err
 	}
-	if err := w.writeMetadata(metadata); err != nil {
-		return err
+	if len(w.options.Metadata) > 0 || w.options.ROSDistro != "" {
+		if err := w.writeMetadata(w.options.Metadata); err != nil {
+			return err
+		}
 	}
 	return w.sink.flush()
 }
 
+// writeMetadata writes the bag's metadata and the distro, as rosbag2 does since Iron and did in Humble.
 func (w *Writer) writeMetadata(metadata []byte) error {
-	if len(metadata) == 0 {
-		return nil
+	values := map[string]string{}
+	if len(metadata) > 0 {
+		values[metadataKey] = string(metadata)
 	}
-	return w.library.WriteMetadata(&mcaplib.Metadata{
-		Name: metadataRecord, Metadata: map[string]string{metadataKey: string(metadata)},
-	})
+	if w.options.ROSDistro != "" {
+		values[distroKey] = w.options.ROSDistro
+	}
+	if err := w.writeRecord(metadataRecord, values); err != nil {
+		return err
+	}
+	if len(metadata) > 0 {
+		w.metadata = bytes.Clone(metadata)
+	}
+	return nil
+}
+
+// unlock is the end of all that changes the file.
+func (w *Writer) unlock() {
+	w.size.Store(w.sink.offset() + int64(w.builder.size))
+	w.mu.Unlock()
 }
 
 // AddTopic implements storage.Writer. Ids count up from 0; a topic gets the next free channel.
 func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	if id, known, err := w.known(topic); known || err != nil {
 		return id, err
 	}
@@ -225,43 +247,64 @@ func (w *Writer) channel(id, schema uint16, topic storage.Topic) *mcaplib.Channe
 	return &mcaplib.Channel{
 		ID: id, SchemaID: schema, Topic: topic.Name, MessageEncoding: topic.SerializationFormat,
 		Metadata: map[string]string{
-			qosKey:      qos.EncodeText(topic.OfferedQoS, w.qosVersion),
+			qosKey:      qos.EncodeText(topic.OfferedQoS, cmp.Or(w.options.MetadataVersion, newestQoS)),
 			typeHashKey: topic.TypeHash,
 		},
 	}
 }
 
-// Write implements storage.Writer.
+// Write implements storage.Writer. A large payload is not even copied when its chunk is sure to be written before this
+// call returns.
 func (w *Writer) Write(messages []storage.Message) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	if w.failed != nil {
 		return w.failed
+	}
+	rest := 0 // bytes of the messages that are not yet added
+	for i := range messages {
+		rest += messageOverhead + len(messages[i].Data)
 	}
 	var rejected *storage.RejectedError
 	for i := range messages {
 		m := &messages[i]
+		size := messageOverhead + len(m.Data)
 		if err := w.check(m); err != nil {
 			if rejected == nil {
 				rejected = &storage.RejectedError{Err: err}
 			}
 			rejected.Indexes = append(rejected.Indexes, i)
+			rest -= size
 			continue
 		}
-		if !w.builder.empty() && len(w.builder.records)+messageOverhead+len(m.Data) > w.chunkSize {
-			if err := w.cut(); err != nil {
-				return err
-			}
+		if err := w.add(m, size, rest); err != nil {
+			return err
 		}
-		w.builder.add(m)
+		rest -= size
 	}
-	if len(w.builder.records) >= w.chunkSize {
+	if w.builder.size >= w.limit || w.builder.borrows() {
 		if err := w.cut(); err != nil {
 			return err
 		}
 	}
 	if rejected != nil {
 		return rejected
+	}
+	return nil
+}
+
+// add adds a message to the chunk, of which rest bytes with those behind it wait, and cuts it as need be.
+func (w *Writer) add(m *storage.Message, size, rest int) error {
+	if !w.builder.empty() && w.builder.size+size > w.limit {
+		if err := w.cut(); err != nil {
+			return err
+		}
+	}
+	large := size >= w.limit/2 // another one of its kind would not fit, so there is nothing to wait for
+	borrow := len(m.Data) >= borrowFrom && w.compressor == nil && (large || w.builder.size+rest >= w.limit)
+	w.builder.add(m, borrow)
+	if large {
+		return w.cut()
 	}
 	return nil
 }
@@ -278,60 +321,11 @@ func (w *Writer) check(m *storage.Message) error {
 	return nil
 }
 
-// cut writes the chunk that is being built. The caller holds mu.
-func (w *Writer) cut() error {
-	b := w.builder
-	if b.empty() {
-		return nil
-	}
-	start := w.sink.offset()
-	if err := w.writeChunk(); err != nil {
-		b.reset()
-		return w.fail(start, err)
-	}
-	w.index.add(w.library.ChunkIndexes[0], w.batch)
-	w.library.ChunkIndexes = w.library.ChunkIndexes[:0] // the library keeps them for good
-	for _, topic := range b.used {
-		w.topics[topic].MessageCount += uint64(len(b.indexes[topic].Entries()))
-		w.topics[topic].PayloadBytes += b.payload[topic]
-	}
-	w.total.add(b.messages, b.start, b.end)
-	b.reset()
-	return nil
-}
-
-func (w *Writer) writeChunk() error {
-	b := w.builder
-	stored, err := w.compressor.compress(b.records)
-	if err != nil {
-		return err
-	}
-	w.chunk = mcaplib.Chunk{
-		MessageStartTime: uint64(b.start), MessageEndTime: uint64(b.end),
-		UncompressedSize: uint64(len(b.records)), Compression: string(w.compression), Records: stored,
-	}
-	if w.chunkCRC {
-		w.chunk.UncompressedCRC = crc32.ChecksumIEEE(b.records)
-	}
-	w.batch = w.batch[:0]
-	for _, topic := range b.used {
-		w.batch = append(w.batch, b.indexes[topic])
-	}
-	if err := w.library.WriteChunkWithIndexes(&w.chunk, w.batch); err != nil {
-		return err
-	}
-	return w.sink.flush()
-}
-
 // fail makes the error final and cuts the file back to where it was whole.
 func (w *Writer) fail(offset int64, err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		err = pathError.Err // the path is said once
-	}
-	w.failed = fmt.Errorf("write %s: %w", w.path, err)
+	w.failed = fmt.Errorf("write %s: %w", w.path, cause(err))
 	if cutErr := w.sink.cutBack(offset); cutErr != nil {
-		w.failed = errors.Join(w.failed, fmt.Errorf("cut torn end off: %w", cutErr))
+		w.failed = fmt.Errorf("%w; %w", w.failed, cutErr)
 	}
 	return w.failed
 }
@@ -339,7 +333,7 @@ func (w *Writer) fail(offset int64, err error) error {
 // Flush implements storage.Writer: it cuts the current chunk and gives it to the operating system.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.unlock()
 	return w.flush()
 }
 
@@ -357,29 +351,46 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// Sync implements storage.Writer. It holds no lock, so that a disk that blocks for seconds blocks nobody else.
+// Sync implements storage.Writer. It does not hold mu, so that a disk that blocks for seconds blocks nobody else. After a
+// failure the operating system may take the lost data for written, so a second try would tell a lie: it is final.
 func (w *Writer) Sync() error {
-	if err := w.sink.sync(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return fmt.Errorf("sync %s: %w", w.path, err)
+	err := w.sync()
+	if err == nil {
+		return nil
 	}
-	return nil
-}
-
-// Size implements storage.Writer.
-func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.sink.offset() + int64(len(w.builder.records))
+	if w.failed == nil {
+		w.failed = err
+	}
+	return err
 }
+
+func (w *Writer) sync() error {
+	w.syncMu.Lock()
+	defer w.syncMu.Unlock()
+	if w.unsynced != nil {
+		return w.unsynced
+	}
+	if err := w.sink.sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+		w.unsynced = fmt.Errorf("sync %s: %w", w.path, cause(err))
+	}
+	return w.unsynced
+}
+
+// Size implements storage.Writer. It waits for nothing.
+func (w *Writer) Size() int64 { return w.size.Load() }
 
 // Info implements storage.Writer. After a failure it tells what the file still has.
 func (w *Writer) Info() storage.Info {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	info := storage.Info{StorageID: ID, Topics: slices.Clone(w.topics)}
-	for _, topic := range w.builder.used {
-		info.Topics[topic].MessageCount += uint64(len(w.builder.indexes[topic].Entries()))
-		info.Topics[topic].PayloadBytes += w.builder.payload[topic]
+	info := storage.Info{
+		StorageID: ID, Topics: slices.Clone(w.topics), Metadata: bytes.Clone(w.metadata), ROSDistro: w.options.ROSDistro,
+	}
+	for _, id := range w.builder.used {
+		info.Topics[id].MessageCount += uint64(w.builder.topics[id].messages)
+		info.Topics[id].PayloadBytes += w.builder.topics[id].payload
 	}
 	total := w.total
 	total.add(w.builder.messages, w.builder.start, w.builder.end)

@@ -33,7 +33,7 @@ func TestSuite(t *testing.T) {
 	t.Run("lz4 in small chunks", func(t *testing.T) {
 		format := Format()
 		format.Create = func(path string, options storage.CreateOptions) (storage.Writer, error) {
-			return Create(path, Options{Compression: CompressionLZ4, ChunkSize: 300, Metadata: options.Metadata})
+			return Create(path, Options{Compression: CompressionLZ4, ForceCompression: true, ChunkSize: 300, Metadata: options.Metadata})
 		}
 		storagetest.Run(t, format, storagetest.Traits{})
 	})
@@ -64,7 +64,7 @@ func newWriter(t testing.TB, options Options) (*Writer, string) {
 func TestLibraryReadsTheFile(t *testing.T) {
 	for _, compression := range []Compression{CompressionNone, CompressionZstd, CompressionLZ4} {
 		t.Run("compression "+string(compression), func(t *testing.T) {
-			w, path := newWriter(t, Options{Compression: compression, ChunkSize: 500, Metadata: []byte("version: 9")})
+			w, path := newWriter(t, Options{Compression: compression, ForceCompression: true, ChunkSize: 500, Metadata: []byte("version: 9")})
 			unknown := storage.Topic{Name: "/unknown", Type: "x_msgs/msg/X", SerializationFormat: "cdr"}
 			id, err := w.AddTopic(unknown)
 			require.NoError(t, err)
