@@ -111,7 +111,7 @@ func (m *member) openFiles(paths []string) error {
 			if first == nil {
 				first = err
 			}
-			m.reader.note("%s: left out: %v", path, err)
+			m.reader.leave("%s: left out: %v", path, err)
 			continue
 		}
 		copies[f] = info.Metadata

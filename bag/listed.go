@@ -224,7 +224,7 @@ func (m *member) addNewer() {
 		}
 		f, info, err := m.openFile(path)
 		if err != nil {
-			r.note("%s: not in the metadata, and can not be read: %v", path, err)
+			r.leave("%s: not in the metadata, and can not be read: %v", path, err)
 			continue
 		}
 		r.note("%s: not in the metadata, %d messages added", path, info.MessageCount)

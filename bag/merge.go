@@ -108,8 +108,8 @@ func (it *iterator) outside(f *file) bool {
 	if f.described.MessageCount == 0 {
 		return true
 	}
-	return f.endNanos < it.query.FromNanos ||
-		(it.query.HasUntil && f.described.StartNanos > it.query.UntilNanos)
+	times := f.member.narrowed(it.query.Query)
+	return f.endNanos < times.FromNanos || (times.HasUntil && f.described.StartNanos > times.UntilNanos)
 }
 
 // openDue opens every file that may have the next message. After an error the next call goes on behind the file.
@@ -203,11 +203,19 @@ func (r *Reader) learnFirstSent(f *file) (err error) {
 	return nil
 }
 
+// narrowed is a query within the times that are wanted of the bag.
+func (m *member) narrowed(query storage.Query) storage.Query {
+	asked := TimeRange{FromNanos: query.FromNanos, UntilNanos: query.UntilNanos, HasUntil: query.HasUntil}
+	times := asked.Intersect(m.times)
+	query.FromNanos, query.UntilNanos, query.HasUntil = times.FromNanos, times.UntilNanos, times.HasUntil
+	return query
+}
+
 // open begins to read a file.
 func (it *iterator) open(w waiting) (*cursor, error) {
 	r := it.reader
 	c := &cursor{file: w.file, position: w.position}
-	streamed, err := r.streamFor(w.file, it.query.Query)
+	streamed, err := r.streamFor(w.file, w.file.member.narrowed(it.query.Query))
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +231,7 @@ func (it *iterator) open(w waiting) (*cursor, error) {
 	r.mu.Lock()
 	c.topics = w.file.topics
 	r.mu.Unlock()
-	if c.inner, err = reader.Messages(fileQuery(it.query.Query, c.topics)); err != nil {
+	if c.inner, err = reader.Messages(fileQuery(w.file.member.narrowed(it.query.Query), c.topics)); err != nil {
 		return nil, errors.Join(err, r.release(w.file))
 	}
 	return c, nil

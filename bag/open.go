@@ -77,6 +77,8 @@ type member struct {
 	path     string
 	metadata Metadata
 	files    []*file
+	// times narrows every query.
+	times TimeRange
 	// rebuilt says that the metadata is what the files tell.
 	rebuilt bool
 	// copied is the copy of the metadata in the files that tells most topics, the newest of those; nil when there is none.

@@ -37,6 +37,9 @@ type WriterOptions struct {
 	// MaxDuration: a message goes into a new file when it was received more than this after the first message (the one
 	// with the smallest log time) of the current one. 0 is no limit.
 	MaxDuration time.Duration
+	// WaitForDisk: a split waits until the disk has taken enough of the files before, instead of being put off. It is for
+	// who has all the time and can not hold the limits otherwise.
+	WaitForDisk bool
 	FileNames   FileNames
 	// CompressionMode is empty, CompressionFile or CompressionMessage (any case; "none" is empty).
 	CompressionMode string

@@ -20,12 +20,13 @@ type Reader struct {
 	files    []*file // of all members, in their order
 	cache    *unpackCache
 
-	mu     sync.Mutex // the fields below, and those of each file that say so
-	byName map[topicKey]storage.TopicID
-	topics []storage.TopicInfo
-	notes  []string
-	idle   []*file // open and not in use, the one that waits longest first
-	closed bool
+	mu      sync.Mutex // the fields below, and those of each file that say so
+	byName  map[topicKey]storage.TopicID
+	topics  []storage.TopicInfo
+	notes   []string
+	leftOut []string // those of the notes that are about files which are not read at all
+	idle    []*file  // open and not in use, the one that waits longest first
+	closed  bool
 }
 
 type topicKey struct{ name, typ string }
@@ -82,6 +83,12 @@ func (r *Reader) note(format string, arguments ...any) {
 	if !slices.Contains(r.notes, text) {
 		r.notes = append(r.notes, text)
 	}
+}
+
+// leave notes that a file is not among files, because it can not be read; see note.
+func (r *Reader) leave(format string, arguments ...any) {
+	r.note(format, arguments...)
+	r.leftOut = append(r.leftOut, fmt.Sprintf(format, arguments...))
 }
 
 // Definition gives the definition of a topic's type from the first file that has one. Its Encoding is empty when no

@@ -55,6 +55,14 @@ func (w *Writer) fitting(messages []storage.Message) int {
 // splitWhenDue splits, or says that the current file has to grow on: the disk still has too many others to finish.
 func (w *Writer) splitWhenDue() (split bool, err error) {
 	_, _, err = w.Split()
+	for w.options.WaitForDisk && errors.Is(err, ErrBusy) {
+		if p := w.pop(&w.closing, w.closable); p != nil {
+			if err := w.sealPart(p); err != nil {
+				return true, err
+			}
+		}
+		_, _, err = w.Split()
+	}
 	if !errors.Is(err, ErrBusy) {
 		return true, err
 	}

@@ -49,6 +49,7 @@ type Writer struct {
 	topics       []storage.Topic
 	counts       []uint64 // by topic, of the files that are no longer current
 	byName       map[string]storage.TopicID
+	origins      map[string]origin // by name, of topics whose blocks are copied; see copy.go
 	custom       map[string]string
 	unflushed    time.Time // when the oldest message that may be in memory was written; zero for none
 	unsynced     bool      // something was flushed since the last sync
@@ -141,7 +142,7 @@ func (w *Writer) openPart(number int) (*part, error) {
 		return nil, fmt.Errorf("open next bag file: %w", err)
 	}
 	for _, topic := range w.topicsNow() {
-		if _, err := p.writer.AddTopic(topic); err != nil {
+		if _, err := w.addTo(p.writer, topic); err != nil {
 			return nil, errors.Join(fmt.Errorf("open next bag file: %w", err), p.writer.Close())
 		}
 	}
@@ -183,7 +184,7 @@ func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 	if err := w.usable(); err != nil {
 		return 0, err
 	}
-	id, err := w.current.writer.AddTopic(topic)
+	id, err := w.addTo(w.current.writer, topic)
 	if err != nil {
 		// A topic that does not fit costs that topic; whether the file failed shows at the next write.
 		return 0, fmt.Errorf("add topic: %w", err)

@@ -40,7 +40,10 @@ func splitROSArgs(args []string) (rest, rosArgs []string) {
 
 // listFlags take all words up to the next flag, as `ros2 bag` (argparse) has it.
 func listFlags() []string {
-	return []string{"--topics", "--services", "--exclude-topics", "--clock-topics", "--remap", "-m", "--custom-data"}
+	return []string{
+		"--topics", "--topic-types", "--services", "--actions", "--exclude-topics", "--exclude-topic-types",
+		"--exclude-services", "--exclude-actions", "--clock-topics", "--remap", "-m", "--custom-data",
+	}
 }
 
 // expandArgs rewrites the forms of argparse that pflag does not know: lists of words after one flag, and the number
@@ -52,6 +55,12 @@ func expandArgs(args []string) []string {
 		switch {
 		case arg == "--":
 			return append(out, args[i:]...)
+		case i > 0 && args[0] == "convert" && (arg == "-i" || arg == "--input") && i+1 < len(args):
+			first := i + 1 // taken whatever it looks like, as the value of any flag
+			for i++; i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"); {
+				i++
+			}
+			out = append(out, arg, strings.Join(args[first:i+1], wordSeparator))
 		case slices.Contains(listFlags(), arg):
 			first := i
 			for i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {

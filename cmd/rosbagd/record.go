@@ -161,7 +161,8 @@ func (c *recordCall) checkSettings(cmd *cobra.Command) error {
 		return err
 	}
 	c.overrides = profilesOf(overrides)
-	return c.parseCustomData()
+	c.custom, err = parseCustomData(c.customData)
+	return err
 }
 
 // checkStorage knows that only one storage can be written yet.
@@ -198,16 +199,16 @@ func (c *recordCall) checkOutput() error {
 	}
 }
 
-func (c *recordCall) parseCustomData() error {
-	c.custom = make(map[string]string, len(c.customData))
-	for _, pair := range c.customData {
+func parseCustomData(pairs []string) (map[string]string, error) {
+	custom := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return usagef("--custom-data %q: must be KEY=VALUE", pair)
+			return nil, usagef("--custom-data %q: must be KEY=VALUE", pair)
 		}
-		c.custom[key] = value
+		custom[key] = value
 	}
-	return nil
+	return custom, nil
 }
 
 // readOverrides reads a file of QoS profiles; no path is no overrides.

@@ -30,6 +30,7 @@ It speaks the services, topics, flags and files of rosbag2 (ros2 bag).`,
 		newPlayCommand(rosArgs),
 		newInfoCommand(),
 		newListCommand(),
+		newConvertCommand(),
 		newReindexCommand(),
 		newRecorderCommand(rosArgs),
 		newPlayerCommand(rosArgs),
@@ -64,7 +65,7 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 	hint := ""
 	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
 		hint = fmt.Sprintf(", did you mean %q?", similar[0])
-	} else if slices.Contains([]string{"convert", "burst"}, args[0]) {
+	} else if args[0] == "burst" {
 		hint = ", a verb of rosbag2 that this version does not have yet"
 	}
 	return usagef("unknown command %q%s (see '%s --help')", args[0], hint, cmd.CommandPath())
