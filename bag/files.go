@@ -46,8 +46,8 @@ func plainError(err error) error {
 	return err
 }
 
-// maxMetadata bounds what is read as metadata.yaml: 10,000 topics take 10 MB.
-const maxMetadata = 256 << 20
+// maxMetadata bounds what is read as metadata.yaml: 10,000 topics take 10 MB. Parsed it takes many times its size.
+const maxMetadata = 64 << 20
 
 // readMetadataFile reads metadata.yaml, which must be a regular file of a plausible size.
 func readMetadataFile(path string) ([]byte, error) {

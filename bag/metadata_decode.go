@@ -1,9 +1,11 @@
 package bag
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +21,7 @@ type metadataYAML struct {
 	Storage   string       `yaml:"storage_identifier"`
 	Duration  durationYAML `yaml:"duration"`
 	Start     startYAML    `yaml:"starting_time"`
-	Messages  uint64       `yaml:"message_count"`
+	Messages  numberYAML   `yaml:"message_count"`
 	Topics    []topicYAML  `yaml:"topics_with_message_count"`
 	Format    string       `yaml:"compression_format"`
 	Mode      string       `yaml:"compression_mode"`
@@ -30,11 +32,11 @@ type metadataYAML struct {
 }
 
 type durationYAML struct {
-	Nanos uint64 `yaml:"nanoseconds"`
+	Nanos numberYAML `yaml:"nanoseconds"`
 }
 
 type startYAML struct {
-	Nanos uint64 `yaml:"nanoseconds_since_epoch"`
+	Nanos numberYAML `yaml:"nanoseconds_since_epoch"`
 }
 
 type topicYAML struct {
@@ -45,14 +47,36 @@ type topicYAML struct {
 		Offered yaml.Node `yaml:"offered_qos_profiles"`
 		Hash    string    `yaml:"type_description_hash"`
 	} `yaml:"topic_metadata"`
-	Messages uint64 `yaml:"message_count"`
+	Messages numberYAML `yaml:"message_count"`
 }
 
 type fileYAML struct {
 	Path     string       `yaml:"path"`
 	Start    startYAML    `yaml:"starting_time"`
 	Duration durationYAML `yaml:"duration"`
-	Messages uint64       `yaml:"message_count"`
+	Messages numberYAML   `yaml:"message_count"`
+}
+
+// numberYAML is a number that is never negative. rosbag2 writes signed numbers and reads unsigned ones; a negative one,
+// of a clock that went backwards, is taken as 0. What is larger than any is the largest.
+type numberYAML uint64
+
+func (n *numberYAML) UnmarshalYAML(node *yaml.Node) error {
+	text := node.Value
+	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" || text == "" {
+		if node.Kind == yaml.ScalarNode {
+			return nil
+		}
+		return fmt.Errorf("line %d: a number is expected", node.Line)
+	}
+	if value, err := strconv.ParseUint(text, 0, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		*n = numberYAML(value)
+		return nil
+	}
+	if _, err := strconv.ParseInt(text, 0, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return nil
+	}
+	return fmt.Errorf("line %d: %q is not a whole number", node.Line, text)
 }
 
 // customYAML is a map of texts, or null, or (as some tools leave it) an empty list or text.
@@ -119,7 +143,7 @@ func child(node *yaml.Node, key string) (*yaml.Node, bool) {
 
 func (raw *metadataYAML) metadata(path string) (Metadata, error) {
 	m := Metadata{
-		Version: raw.Version, StorageID: raw.Storage, MessageCount: raw.Messages,
+		Version: raw.Version, StorageID: raw.Storage, MessageCount: uint64(raw.Messages),
 		StartNanos: start(raw.Start, raw.Messages), Duration: duration(raw.Duration),
 		CompressionFormat: raw.Format, CompressionMode: strings.ToUpper(raw.Mode), Paths: raw.Paths,
 		CustomData: raw.Custom, ROSDistro: raw.ROSDistro,
@@ -144,19 +168,19 @@ func (raw *metadataYAML) metadata(path string) (Metadata, error) {
 				Name: t.Topic.Name, Type: t.Topic.Type, SerializationFormat: t.Topic.Format, OfferedQoS: offered,
 				TypeHash: t.Topic.Hash,
 			},
-			MessageCount: t.Messages,
+			MessageCount: uint64(t.Messages),
 		})
 	}
 	for _, f := range raw.Files {
 		m.Files = append(m.Files, FileInfo{
-			Path: f.Path, StartNanos: start(f.Start, f.Messages), Duration: duration(f.Duration), MessageCount: f.Messages,
+			Path: f.Path, StartNanos: start(f.Start, f.Messages), Duration: duration(f.Duration), MessageCount: uint64(f.Messages),
 		})
 	}
 	return m, nil
 }
 
 // start takes the mark of an empty bag, the largest int64, as "no message".
-func start(raw startYAML, messages uint64) int64 {
+func start(raw startYAML, messages numberYAML) int64 {
 	if raw.Nanos >= math.MaxInt64 || messages == 0 {
 		return 0
 	}

@@ -16,6 +16,8 @@ const (
 	believedRatio = 64
 	// maxWindow is the largest window a frame may ask for: that of the highest level there is.
 	maxWindow = 128 << 20
+	// maxMessage bounds what a single message may become.
+	maxMessage = 2 << 30
 )
 
 // zstdCodec is Zstandard; rosbag2 has level 1 of it.
@@ -72,7 +74,7 @@ func (e *messageEncoder) setUp(kind zstd.EncoderLevel) {
 var (
 	zstdEncoders [zstd.SpeedBestCompression + 1]messageEncoder
 	zstdDecoder  = sync.OnceValues(func() (*zstd.Decoder, error) {
-		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxWindow(maxWindow))
+		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(maxMessage))
 	})
 )
 
@@ -109,14 +111,18 @@ func decompressZstd(dst, frame []byte) ([]byte, error) {
 }
 
 func growZstd(dst, frame []byte) ([]byte, error) {
-	decoder, err := zstd.NewReader(bytes.NewReader(frame), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+	window := min(max(believedSize, 32*uint64(len(frame))), maxWindow) // it is memory, too
+	decoder, err := zstd.NewReader(bytes.NewReader(frame), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return dst, fmt.Errorf("set up zstd: %w", err)
 	}
 	defer decoder.Close()
 	out := bytes.NewBuffer(dst)
-	if _, err := out.ReadFrom(decoder); err != nil {
+	if _, err := out.ReadFrom(io.LimitReader(decoder, maxMessage+1)); err != nil {
 		return dst, fmt.Errorf("decompress message: %w", err)
+	}
+	if out.Len()-len(dst) > maxMessage {
+		return dst, fmt.Errorf("decompress message: %w", zstd.ErrDecoderSizeExceeded)
 	}
 	return out.Bytes(), nil
 }

@@ -1,6 +1,7 @@
 package qos
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -33,7 +34,7 @@ func decode(node *yaml.Node, depth int) ([]Profile, error) {
 	if node == nil || node.Kind == 0 {
 		return nil, nil
 	}
-	if depth > 4 {
+	if depth > 4 { // a text whose content is a text again, and so on
 		return nil, fmt.Errorf("parse offered qos profiles: line %d: nested too deep", node.Line)
 	}
 	switch node.Kind {
@@ -139,6 +140,9 @@ func decodeDuration(node *yaml.Node) (time.Duration, error) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		value := target(node.Content[i+1])
 		n, err := strconv.ParseUint(value.Value, 10, 64)
+		if errors.Is(err, strconv.ErrRange) || isNegative(value.Value) {
+			return Infinite, nil
+		}
 		if err != nil {
 			return 0, fmt.Errorf("parse offered qos profiles: line %d: parse duration %q: %w", value.Line, value.Value, err)
 		}
@@ -150,6 +154,12 @@ func decodeDuration(node *yaml.Node) (time.Duration, error) {
 		}
 	}
 	return duration(sec, nsec), nil
+}
+
+// isNegative finds the infinity of who kept it in a signed number.
+func isNegative(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && text[0] == '-'
 }
 
 // duration joins seconds and nanoseconds. Every middleware has its own infinity: Fast DDS {2147483647, 4294967295},

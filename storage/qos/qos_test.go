@@ -63,6 +63,8 @@ func TestEveryInfinity(t *testing.T) {
 		"connext":         {"{sec: 2147483647, nsec: 2147483647}", qos.Infinite},
 		"beyond":          {"{sec: 18446744073709551615, nsec: 18446744073709551615}", qos.Infinite},
 		"all in nsec":     {"{sec: 0, nsec: 9223372036854775807}", qos.Infinite},
+		"signed":          {"{sec: -1, nsec: -1}", qos.Infinite},
+		"larger than any": {"{sec: 99999999999999999999, nsec: 0}", qos.Infinite},
 		"unspecified":     {"{sec: 0, nsec: 0}", 0},
 		"68 years":        {"{sec: 2147483647, nsec: 0}", 2147483647 * time.Second},
 	}
@@ -76,7 +78,7 @@ func TestEveryInfinity(t *testing.T) {
 }
 
 func TestMalformedOffers(t *testing.T) {
-	for _, text := range []string{"just words", "- 7", "- {deadline: 7}", "- {deadline: {sec: -1, nsec: 0}}", "[", `"[\"[]\"]"`} {
+	for _, text := range []string{"just words", "- 7", "- {deadline: 7}", "- {deadline: {sec: soon, nsec: 0}}", "[", `"[\"[]\"]"`} {
 		_, err := qos.DecodeText(text)
 		require.Error(t, err, text)
 	}
