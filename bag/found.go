@@ -205,7 +205,7 @@ func (m *Metadata) addCounts(info storage.Info) {
 			continue
 		}
 		known := &m.Topics[at]
-		known.MessageCount += topic.MessageCount
+		addMessages(known, topic)
 		if len(topic.OfferedQoS) > len(known.OfferedQoS) {
 			known.OfferedQoS = topic.OfferedQoS
 		}

@@ -48,8 +48,7 @@ func (r *Reader) join() error {
 				whole.Topics = append(whole.Topics, topic)
 				continue
 			}
-			whole.Topics[i].MessageCount += topic.MessageCount
-			whole.Topics[i].PayloadBytes += topic.PayloadBytes
+			addMessages(&whole.Topics[i], topic)
 			whole.Topics[i].OfferedQoS = joinOffers(whole.Topics[i].OfferedQoS, topic.OfferedQoS)
 			if whole.Topics[i].TypeHash == "" {
 				whole.Topics[i].TypeHash = topic.TypeHash
@@ -126,6 +125,17 @@ func joinOffers(offers, more []qos.Profile) []qos.Profile {
 		joined = append(joined, offer)
 	}
 	return joined
+}
+
+// addMessages adds the messages of a topic in another file or bag. Their size is only known where both tell it.
+func addMessages(known *storage.TopicInfo, topic storage.TopicInfo) {
+	tell := func(t storage.TopicInfo) bool { return t.MessageCount == 0 || t.PayloadBytes > 0 }
+	if tell(*known) && tell(topic) {
+		known.PayloadBytes += topic.PayloadBytes
+	} else {
+		known.PayloadBytes = 0
+	}
+	known.MessageCount += topic.MessageCount
 }
 
 func addWord(words []string, word string) []string {

@@ -99,7 +99,7 @@ func (m *member) listedFile(listed string, trusted bool) *file {
 		f.described.Path = listed
 	}
 	// Otherwise the file is asked before its messages are wanted.
-	f.known = f.told && trusted && f.described.MessageCount > 0
+	f.known = f.told && trusted && f.described.MessageCount > 0 && f.described.StartNanos > 0
 	if plain, ok := strings.CutSuffix(path, packedExtension); ok {
 		if _, err := os.Stat(plain); err == nil {
 			f.plain = plain

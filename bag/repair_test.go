@@ -242,7 +242,7 @@ func writeForeign(t *testing.T, path string, options mcaplib.WriterOptions, mess
 }
 
 func TestRepairLeavesWholeFilesAsTheyAre(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(expected(t))) {
+	for _, name := range slices.Sorted(maps.Keys(described(t))) {
 		directory := copyBag(t, name)
 		correct(t, directory)
 		before := snapshot(t, directory)
