@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -104,6 +105,9 @@ func rawMessages(t *testing.T, directory string) []storage.Message {
 func rawFile(t *testing.T, path string, decoder *zstd.Decoder) []storage.Message {
 	t.Helper()
 	format, err := formats.Detect(path)
+	if errors.Is(err, storage.ErrEmpty) {
+		return nil // it was just made
+	}
 	require.NoError(t, err)
 	r, err := format.Open(path, storage.OpenOptions{})
 	require.NoError(t, err)
@@ -174,8 +178,12 @@ func rounds(t *testing.T, variable string, usual int) int {
 // compressing and renaming. What it said to be flushed is there, nothing is there twice, and the order is kept.
 func TestKilledWriterLosesNothingThatWasFlushed(t *testing.T) {
 	kinds := []struct{ storage, mode string }{
-		{"mcap", ""}, {"mcap", CompressionFile}, {"mcap", CompressionMessage},
-		{"sqlite3", ""}, {"sqlite3", CompressionFile}, {"sqlite3", CompressionMessage},
+		{"mcap", ""},
+		{"mcap", CompressionFile},
+		{"mcap", CompressionMessage},
+		{"sqlite3", ""},
+		{"sqlite3", CompressionFile},
+		{"sqlite3", CompressionMessage},
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range rounds(t, killedRounds, 20) {
@@ -205,6 +213,11 @@ func TestKilledWriterLosesNothingThatWasFlushed(t *testing.T) {
 		require.Error(t, command.Wait())
 		messages := rawMessages(t, path)
 		requireNumbered(t, messages, flushed)
+		if len(messages) == 0 {
+			// The only file may be empty, which Open refuses.
+			require.Zero(t, flushed)
+			continue
+		}
 		read, metadata := readAll(t, path)
 		requireNumbered(t, read, len(messages))
 		require.EqualValues(t, len(read), metadata.MessageCount)
