@@ -49,21 +49,27 @@ func (r *Reader) load(ref chunkRef) ([]byte, error) {
 	if err != nil || ref.bare {
 		return raw, err
 	}
+	return r.chunkRecords(raw, ref.offset)
+}
+
+// chunkRecords gives the records of a chunk whose whole record is raw and stands at this offset. When they are not
+// compressed they are a part of raw.
+func (r *Reader) chunkRecords(raw []byte, offset int64) ([]byte, error) {
 	if len(raw) < recordHeaderLen || raw[0] != byte(mcaplib.OpChunk) ||
 		binary.LittleEndian.Uint64(raw[1:]) != uint64(len(raw)-recordHeaderLen) {
-		return nil, r.corrupt(ref.offset, errNoRecord)
+		return nil, r.corrupt(offset, errNoRecord)
 	}
 	head, err := parseChunkHead(raw[recordHeaderLen:])
 	if err != nil {
-		return nil, r.corrupt(ref.offset, err)
+		return nil, r.corrupt(offset, err)
 	}
 	stored := raw[recordHeaderLen+head.headLen:]
 	if head.recordsLen > uint64(len(stored)) {
-		return nil, r.corrupt(ref.offset, errChunkSize)
+		return nil, r.corrupt(offset, errChunkSize)
 	}
 	records, err := r.unpack(head, stored[:head.recordsLen])
 	if err != nil {
-		return nil, r.corrupt(ref.offset, err)
+		return nil, r.corrupt(offset, err)
 	}
 	return records, nil
 }

@@ -2,6 +2,7 @@ package mcap
 
 import (
 	"bytes"
+	"io"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 
@@ -31,6 +32,7 @@ func Format() storage.Format {
 			return Create(path, options)
 		},
 		Open:   func(path string, _ storage.OpenOptions) (storage.Reader, error) { return Open(path) },
+		Stream: func(name string, r io.Reader) (storage.Stream, error) { return OpenStream(name, r) },
 		Verify: verify,
 	}
 }
