@@ -190,7 +190,7 @@ func (m *member) takeCopy(path string, text []byte) {
 	}
 	m.metadata.ROSDistro = cmp.Or(copied.ROSDistro, m.metadata.ROSDistro)
 	m.metadata.CompressionFormat, m.metadata.CompressionMode = copied.CompressionFormat, copied.CompressionMode
-	m.addOffers(copied.Topics)
+	m.metadata.addUnknown(&copied)
 }
 
 // addCounts adds what a file tells of its topics.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +78,7 @@ func Reindex(ctx context.Context, directory string, options ReindexOptions) (*Re
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, fmt.Errorf("reindex %s: %w", directory, err)
 	}
-	if err := result.replace(directory, text); err != nil {
+	if err := result.replace(directory, before, text); err != nil {
 		return nil, fmt.Errorf("reindex %s: %w", directory, err)
 	}
 	return result, nil
@@ -157,12 +158,27 @@ func (r *Reader) reindexed(before *Metadata) (Metadata, error) {
 			said = known.CompressionMode
 		}
 	}
-	mode, err := r.compressionMode(said)
+	for i, f := range r.files {
+		if f.plain != "" && r.readsPlain(f) {
+			m.Paths[i] = filepath.Base(f.plain)
+		}
+	}
+	mode, err := r.compressionMode(m.Paths, said)
 	m.CompressionMode, m.CompressionFormat = mode, ""
 	if mode != "" {
 		m.CompressionFormat = CompressionZstd
 	}
 	return m, err
+}
+
+// readsPlain tells whether of a file that is there twice the one without compression is read.
+func (r *Reader) readsPlain(f *file) bool {
+	reader, err := r.openPlain(f.plain)
+	if err != nil {
+		return false
+	}
+	whole := f.whole(reader.Info())
+	return reader.Close() == nil && whole
 }
 
 // addUnknown takes from another description what is missing in m. Topics without a message are in none of the files
@@ -209,8 +225,8 @@ func (m *Metadata) orderTopics(others []storage.TopicInfo) {
 
 // compressionMode tells how the files are compressed. Files by their names; messages by their first bytes, since CDR
 // never begins like a frame of zstd. Where that tells nothing, what others said of messages is believed.
-func (r *Reader) compressionMode(said string) (string, error) {
-	if slices.ContainsFunc(r.files, func(f *file) bool { return strings.HasSuffix(f.path, packedExtension) }) {
+func (r *Reader) compressionMode(paths []string, said string) (string, error) {
+	if slices.ContainsFunc(paths, func(path string) bool { return strings.HasSuffix(path, packedExtension) }) {
 		return CompressionFile, nil
 	}
 	if said == CompressionFile {
@@ -279,14 +295,15 @@ func firstPayload(reader storage.Reader, id storage.TopicID) ([]byte, error) {
 	}
 }
 
-// replace puts metadata.yaml in place, unless it is there already. An old one that says something else stays beside it.
-func (result *Reindexed) replace(directory string, old []byte) error {
+// replace puts metadata.yaml in place, unless the one that is there says the same. An old one that says something else
+// stays beside it.
+func (result *Reindexed) replace(directory string, before *Metadata, old []byte) error {
 	text, err := result.Metadata.EncodeVersion(result.Metadata.Version)
 	if err != nil {
 		return err
 	}
-	if old != nil && bytes.Equal(bytes.TrimSpace(old), bytes.TrimSpace(text)) {
-		return nil
+	if after, err := DecodeMetadata(MetadataName, text); before != nil && (err != nil || reflect.DeepEqual(*before, after)) {
+		return err
 	}
 	root, err := os.OpenRoot(directory)
 	if err != nil {

@@ -44,6 +44,9 @@ func names(t *testing.T, directory string) []string {
 	return found
 }
 
+// noEndMark is a bag whose compressed file lacks its last few bytes, which costs no message.
+const noEndMark = "sqlite3_file_zstd_no_end_frame"
+
 func TestReindexMakesTheMetadataOfRosbag2(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(described(t))) {
 		t.Run(name, func(t *testing.T) {
@@ -93,6 +96,11 @@ func record(t *testing.T, options bag.WriterOptions, messages, files int) string
 func TestReindexMakesOurMetadata(t *testing.T) {
 	for name, options := range map[string]bag.WriterOptions{
 		"mcap": {}, "mcap zstd": {Preset: "zstd_fast"}, "mcap version 5": {MetadataVersion: 5},
+		"mcap by file": {CompressionMode: bag.CompressionFile}, "mcap by message": {CompressionMode: bag.CompressionMessage},
+		"mcap named by time": {FileNames: bag.NamesByTime}, "sqlite3": {StorageID: "sqlite3"},
+		"sqlite3 by file":    {StorageID: "sqlite3", CompressionMode: bag.CompressionFile},
+		"sqlite3 by message": {StorageID: "sqlite3", CompressionMode: bag.CompressionMessage},
+		"sqlite3 version 7":  {StorageID: "sqlite3", MetadataVersion: 7},
 	} {
 		for _, files := range []int{1, 3, 12} {
 			t.Run(fmt.Sprint(name, " in ", files), func(t *testing.T) {

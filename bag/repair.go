@@ -23,6 +23,8 @@ type Repaired struct {
 	Kept   uint64 // messages in the new file
 	// Missing says what could not be read; empty when nothing is known to be missing.
 	Missing string
+
+	pack bool // the file is compressed as a whole
 }
 
 // repair rewrites the files that are not whole. Those that can not be opened at all are left for the caller to name.
@@ -49,6 +51,9 @@ func (result *Reindexed) repair(ctx context.Context, paths []string, options Rei
 
 // repairFile returns nil for a file that is whole, and for one that can not be opened.
 func repairFile(ctx context.Context, path, storageID string) (*Repaired, error) {
+	if packed, err := isPacked(path); err == nil && packed {
+		return repairPacked(ctx, path, storageID)
+	}
 	format, err := formats.Lookup(storageID)
 	if storageID == "" {
 		format, err = formats.Detect(path)
@@ -60,31 +65,41 @@ func repairFile(ctx context.Context, path, storageID string) (*Repaired, error) 
 	if err != nil {
 		return nil, nil //nolint:nilerr // reindexing names what it leaves out
 	}
-	repaired, err := rewriteBroken(ctx, format, path, reader)
+	reason, err := broken(format, path, reader)
+	var repaired *Repaired
+	if err == nil && reason != "" {
+		repaired = &Repaired{Path: path, Reason: reason}
+		err = repaired.rewrite(ctx, format, reader)
+	}
 	return repaired, errors.Join(err, reader.Close())
 }
 
-func rewriteBroken(ctx context.Context, format storage.Format, path string, reader storage.Reader) (*Repaired, error) {
-	reason, err := broken(format, path, reader)
-	if err != nil || reason == "" {
-		return nil, err
-	}
+// rewrite puts a whole file in place of the broken one.
+func (repaired *Repaired) rewrite(ctx context.Context, format storage.Format, reader storage.Reader) error {
+	path := repaired.Path
 	if beingWritten(path) {
-		return nil, ErrInUse
+		return ErrInUse
 	}
 	if err := roomFor(path); err != nil {
-		return nil, err
+		return err
 	}
-	repaired := &Repaired{Path: path, Reason: reason}
-	temporary := path + ".repair.tmp"
+	temporary := path + repairExtension
 	removeFile(temporary) // of a repair that was ended
-	if err := repaired.write(ctx, format, temporary, reader); err != nil {
-		removeFile(temporary)
-		return nil, err
+	err := repaired.write(ctx, format, temporary, reader)
+	if err == nil && repaired.pack {
+		err = packRepaired(ctx, temporary)
 	}
-	repaired.Broken, err = swap(path, temporary)
-	return repaired, err
+	if err == nil {
+		repaired.Broken, err = swap(path, temporary)
+	}
+	if err != nil {
+		removeFile(temporary)
+	}
+	return err
 }
+
+// repairExtension is put behind the name of a file that is written to replace it.
+const repairExtension = ".repair" + temporaryExtension
 
 // broken says in a sentence why a file needs repair; empty for a whole one. All of the file is read, since damage in its
 // middle shows in no other way.
