@@ -2,18 +2,80 @@ package sqlite3
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"rosbagd/storage"
 )
 
+// counted is what a pass through messages has found.
+type counted struct {
+	rows, payload []uint64 // by topic
+	total         span
+	ids           span
+	// foreign are messages of topics that the file does not list, by topic id: the first maxForeign of these.
+	foreign      map[int64]uint64
+	foreignCount uint64
+}
+
+const maxForeign = 16
+
+func newCounted(topics int) *counted {
+	return &counted{rows: make([]uint64, topics), payload: make([]uint64, topics), foreign: map[int64]uint64{}}
+}
+
+func (c *counted) add(topics map[int64]storage.TopicID, id int64, found row) {
+	c.ids.add(1, id, id)
+	topic, ok := topics[found.topic]
+	if !ok {
+		c.foreignCount++
+		if _, ok := c.foreign[found.topic]; ok || len(c.foreign) < maxForeign {
+			c.foreign[found.topic]++
+		}
+		return
+	}
+	c.rows[topic]++
+	c.payload[topic] += uint64(found.data.length)
+	c.total.add(1, found.nanos, found.nanos)
+}
+
+// addTo puts the counts into the description of a file.
+func (c *counted) addTo(info *storage.Info) {
+	for i := range c.rows {
+		info.Topics[i].MessageCount += c.rows[i]
+		info.Topics[i].PayloadBytes += c.payload[i]
+	}
+	total := span{info.MessageCount, info.StartNanos, info.EndNanos}
+	total.add(c.total.messages, c.total.start, c.total.end)
+	info.MessageCount, info.StartNanos, info.EndNanos = total.messages, total.start, total.end
+}
+
+// foreignText is a part of a sentence that names the topics which are not known.
+func (c *counted) foreignText() string {
+	if c.foreignCount == 0 {
+		return ""
+	}
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(c.foreign)) {
+		ids = append(ids, fmt.Sprint(id))
+	}
+	return fmt.Sprintf("%d messages of topics that it does not list (ids %s)", c.foreignCount, strings.Join(ids, ", "))
+}
+
 // count fills in how many messages there are. The newest copy of the bag's metadata is believed when it tells of as
 // many messages, in the same time, as the ends of table and index do; any other file is read through.
 func (r *Reader) count() error {
+	if r.counted != nil {
+		r.counted.addTo(&r.info)
+		r.noteForeign()
+		return nil
+	}
 	var known bool
 	err := r.db.read(func(s *snapshot) error {
 		var err error
@@ -23,7 +85,17 @@ func (r *Reader) count() error {
 	if err != nil || known {
 		return err
 	}
-	return r.countRows()
+	if err := r.countRows(); err != nil {
+		return err
+	}
+	r.noteForeign()
+	return nil
+}
+
+func (r *Reader) noteForeign() {
+	if text := r.counted.foreignText(); text != "" {
+		r.info.Damage = "it has " + text
+	}
 }
 
 // toldCounts is the part of a bag's metadata that counts.
@@ -78,19 +150,8 @@ func (r *Reader) countFromMetadata(p *pages) (bool, error) {
 	if start.nanos < 0 || told.Start.Nanos != uint64(start.nanos) || told.Duration.Nanos != uint64(end.nanos-start.nanos) {
 		return false, nil
 	}
-	topics := slices.Clone(r.info.Topics)
-	var sum uint64
-	for _, t := range told.Topics {
-		at := slices.IndexFunc(topics, func(topic storage.TopicInfo) bool {
-			return topic.Name == t.Topic.Name && topic.Type == t.Topic.Type
-		})
-		if at < 0 {
-			return false, nil
-		}
-		topics[at].MessageCount += t.Messages
-		sum += t.Messages
-	}
-	if sum != told.Messages {
+	topics, sum, ok := told.topics(r.info.Topics)
+	if !ok {
 		return false, nil
 	}
 	r.info.Topics, r.info.MessageCount = topics, sum
@@ -98,20 +159,39 @@ func (r *Reader) countFromMetadata(p *pages) (bool, error) {
 	return true, nil
 }
 
+// topics gives the topics with what the metadata tells of them; ok is false when it does not fit itself or them.
+func (t *toldCounts) topics(known []storage.TopicInfo) (topics []storage.TopicInfo, sum uint64, ok bool) {
+	topics = slices.Clone(known)
+	type name struct{ name, typ string }
+	at := make(map[name]int, len(topics))
+	for i, topic := range topics {
+		at[name{topic.Name, topic.Type}] = i
+	}
+	for _, told := range t.Topics {
+		i, ok := at[name{told.Topic.Name, told.Topic.Type}]
+		if !ok {
+			return nil, 0, false
+		}
+		topics[i].MessageCount += told.Messages
+		sum += told.Messages
+	}
+	return topics, sum, sum == t.Messages
+}
+
 // sliceRows is how many rows are counted before it is made sure that nobody wrote into the file meanwhile.
 const sliceRows = 100_000
 
+type numberedRow struct {
+	id  int64
+	row row
+}
+
 func (r *Reader) countRows() error {
-	place, begun, ended := int64(0), false, false
-	for !ended {
-		var rows []uint64
-		var payload []uint64
-		var total span
-		var last int64
-		var got bool
+	r.counted = newCounted(len(r.info.Topics))
+	for ended, begun, place := false, false, int64(0); !ended; {
+		var found []numberedRow
 		err := r.db.read(func(s *snapshot) error {
-			rows, payload = make([]uint64, len(r.info.Topics)), make([]uint64, len(r.info.Topics))
-			total, got, ended = span{}, false, false
+			found, ended = found[:0], false
 			source, err := newFileSource(s.reader(), &r.messages, place, begun)
 			if err != nil {
 				return err
@@ -125,34 +205,20 @@ func (r *Reader) countRows() error {
 				if err != nil {
 					return err
 				}
-				last, got = k.id, true
-				topic, ok := r.topics[row.topic]
-				if !ok || k.id > r.lastID {
-					continue
-				}
-				rows[topic]++
-				payload[topic] += uint64(row.data.length)
-				total.add(1, row.nanos, row.nanos)
+				found = append(found, numberedRow{k.id, row})
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		if got {
-			place, begun = last, true
+		for _, f := range found {
+			if f.id <= r.lastID {
+				r.counted.add(r.topics, f.id, f.row)
+			}
+			place, begun = f.id, true
 		}
-		r.addCounts(rows, payload, total)
 	}
+	r.counted.addTo(&r.info)
 	return nil
-}
-
-func (r *Reader) addCounts(rows, payload []uint64, total span) {
-	for i := range rows {
-		r.info.Topics[i].MessageCount += rows[i]
-		r.info.Topics[i].PayloadBytes += payload[i]
-	}
-	sum := span{r.info.MessageCount, r.info.StartNanos, r.info.EndNanos}
-	sum.add(total.messages, total.start, total.end)
-	r.info.MessageCount, r.info.StartNanos, r.info.EndNanos = sum.messages, sum.start, sum.end
 }

@@ -268,14 +268,14 @@ func (d *database) build(now state) (*snapshot, error) {
 		return nil, err
 	}
 	s.count = s.filePages()
+	s.short = s.size%int64(s.pageSize) != 0 && s.overlay == nil
 	if pages == 0 && bytes.Equal(head[24:28], head[92:96]) {
 		pages = binary.BigEndian.Uint32(head[28:])
 	}
 	if pages != 0 {
-		s.short = pages > s.count && !s.overlaid(s.count+1, pages)
+		whole := uint32(s.size / int64(s.pageSize))
+		s.short = pages > whole && !s.overlaid(whole+1, pages)
 		s.count = max(min(s.count, pages), s.overlayEnd(pages))
-	} else if s.size%int64(s.pageSize) != 0 {
-		s.short = true
 	}
 	return s, nil
 }

@@ -2,6 +2,7 @@ package sqlite3
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
@@ -25,6 +26,9 @@ type iterator struct {
 	ended  bool
 	source source
 	dirty  bool // source was used in a batch that did not count
+	// salvaged tells that source goes through what was found in a damaged file.
+	salvaged bool
+	told     bool // that there are messages of topics that are not listed
 
 	ready []storage.Message
 	given int
@@ -85,14 +89,18 @@ func (it *iterator) Close() error {
 func (it *iterator) fill() error {
 	var place key
 	var begun, ended bool
-	var damage error
+	var damage, foreign error
 	err := it.reader.db.read(func(s *snapshot) error {
 		it.ready, it.given = it.ready[:0], 0
-		place, begun, ended, damage = it.place, it.begun, false, nil
+		place, begun, ended, damage, foreign = it.place, it.begun, false, nil, nil
 		if it.source == nil || it.dirty || it.source.pages().snapshot != s {
 			var err error
 			if it.source, err = it.open(s); err != nil {
-				return err
+				if !corruption(err) || it.salvaged {
+					return err
+				}
+				damage = err
+				return nil
 			}
 		}
 		it.dirty = true
@@ -107,12 +115,14 @@ func (it *iterator) fill() error {
 				place, begun = k, true
 				err = it.take(page, &c, r, k)
 			}
-			if err != nil {
-				if !corruption(err) {
-					return err
-				}
+			switch {
+			case errors.Is(err, errTopicID):
+				foreign = err
+			case corruption(err):
 				damage = err
 				return nil
+			case err != nil:
+				return err
 			}
 			if len(it.ready) > 0 {
 				bytes += len(it.ready[len(it.ready)-1].Data)
@@ -125,19 +135,38 @@ func (it *iterator) fill() error {
 	}
 	it.dirty = false
 	it.place, it.begun, it.ended = place, begun, ended
+	if foreign != nil && !it.told && damage == nil {
+		it.fault, it.told = foreign, true
+	}
 	if damage != nil {
-		it.fault, it.ended = damage, true
+		return it.meet(damage)
 	}
 	return nil
 }
 
+// meet tells of damage and goes on with what can be found behind it.
+func (it *iterator) meet(damage error) error {
+	it.fault = damage
+	if it.salvaged {
+		return nil // only this message is lost
+	}
+	it.source, it.salvaged = nil, true
+	return it.reader.salvage(damage)
+}
+
 // take adds a row to the batch if it is asked for.
 func (it *iterator) take(page uint32, c *cell, r row, k key) error {
-	if k.id > it.reader.lastID || !it.inTime(r.nanos) {
+	if !it.salvaged && k.id > it.reader.lastID || !it.inTime(r.nanos) {
 		return nil
 	}
 	topic, ok := it.reader.topics[r.topic]
-	if !ok || it.wanted != nil && !it.wanted[topic] {
+	if !ok {
+		if it.reader.info.Damage != "" || it.salvaged {
+			return nil // it was told when the file was opened
+		}
+		return it.source.pages().corrupt(page, fmt.Errorf("%w: id %d", errTopicID, r.topic))
+	}
+	if it.wanted != nil && !it.wanted[topic] {
 		return nil
 	}
 	m, err := it.reader.messages.message(it.source.pages(), page, c, r, topic)
@@ -156,6 +185,17 @@ func (it *iterator) inTime(nanos int64) bool {
 func (it *iterator) open(s *snapshot) (source, error) {
 	r := it.reader
 	p := s.reader()
+	r.mu.Lock()
+	found := r.salvaged
+	r.mu.Unlock()
+	it.salvaged = found != nil
+	if found != nil && it.query.Order == storage.ByFile {
+		source := &salvageSource{salvageScanner: salvageScanner{salvage: found, p: p}, after: it.place.id, begun: it.begun}
+		if it.begun {
+			source.seek(it.place.id)
+		}
+		return source, nil
+	}
 	if it.query.Order == storage.ByFile {
 		return newFileSource(p, &r.messages, it.place.id, it.begun)
 	}
@@ -169,6 +209,9 @@ func (it *iterator) open(s *snapshot) (source, error) {
 	until := int64(math.MaxInt64)
 	if it.query.HasUntil {
 		until = it.query.UntilNanos
+	}
+	if found != nil {
+		return newWindowSource(&salvageScanner{salvage: found, p: p}, from, it.begun, until), nil
 	}
 	if r.index == 0 {
 		scan := &tableScanner{p: p, layout: &r.messages, cursor: p.table(r.messages.root)}

@@ -215,7 +215,7 @@ func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte)
 		return p.corrupt(page, errOverflow)
 	}
 	for previous := page; rest > 0; {
-		data, err := p.page(n)
+		data, err := p.partial(n)
 		if err != nil {
 			if corruption(err) {
 				return p.corrupt(previous, fmt.Errorf("%w: %w", errOverflow, err))
@@ -223,6 +223,9 @@ func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte)
 			return err
 		}
 		take := min(rest, int64(p.usable-4))
+		if int64(len(data)) < 4+take {
+			return p.corrupt(previous, fmt.Errorf("%w: %w", errOverflow, io.ErrUnexpectedEOF))
+		}
 		if err := visit(n, data[4:4+take]); err != nil {
 			return err
 		}
@@ -246,11 +249,11 @@ func (p *pages) checkJump(from, to uint32) error {
 	if to < 2 {
 		return p.corrupt(from, errOverflow)
 	}
-	before, err := p.page(to - 1)
+	before, err := p.partial(to - 1)
 	if err != nil {
 		return err
 	}
-	if to-1 != from && binary.BigEndian.Uint32(before) == to {
+	if to-1 != from && len(before) >= 4 && binary.BigEndian.Uint32(before) == to {
 		return p.corrupt(from, errOverflow)
 	}
 	return nil

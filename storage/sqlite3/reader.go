@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"rosbagd/storage"
 	"rosbagd/storage/qos"
@@ -15,11 +16,17 @@ import (
 type Reader struct {
 	path     string
 	db       *database
+	checked  int64 // bytes up to which a file is gone through when it is opened
 	messages layout
 	index    uint32 // root of the index on time stamps, 0 for none
 	topics   map[int64]storage.TopicID
 	lastID   int64 // the largest row id when the file was opened
 	info     storage.Info
+	counted  *counted // what was counted when the file was opened, if it was
+
+	mu       sync.Mutex // the fields below, which change when reading meets damage
+	salvaged *salvage   // nil while the file can be read as it should be
+	damage   string
 }
 
 // Open opens a file with all that was committed to it.
@@ -32,15 +39,15 @@ func Open(path string, options storage.OpenOptions) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newReader(db)
+	r, err := newReader(db, checkedLen)
 	if err != nil {
 		return nil, errors.Join(err, db.close())
 	}
 	return r, nil
 }
 
-func newReader(db *database) (*Reader, error) {
-	r := &Reader{path: db.path, db: db}
+func newReader(db *database, checked int64) (*Reader, error) {
+	r := &Reader{path: db.path, db: db, checked: checked}
 	head := make([]byte, len(magic))
 	n, err := db.file.ReadAt(head, 0)
 	if n == 0 {
@@ -49,14 +56,23 @@ func newReader(db *database) (*Reader, error) {
 	if n < len(head) && err != nil || string(head) != magic {
 		return nil, fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
 	}
-	err = db.read(func(s *snapshot) error { return r.open(s.reader()) })
+	err = db.read(func(s *snapshot) error {
+		p := s.reader()
+		if err := r.open(p); err != nil {
+			return err
+		}
+		return r.check(p)
+	})
+	if err == nil {
+		err = r.count()
+	}
+	if corruption(err) {
+		err = r.recover(err)
+	}
 	if errors.Is(err, storage.ErrUnknownFormat) {
 		return nil, fmt.Errorf("open %s: %w", r.path, err)
 	}
 	if err != nil {
-		return nil, err
-	}
-	if err := r.count(); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -111,39 +127,40 @@ type topicRow struct {
 }
 
 // describe reads the small tables of any schema version: what a version has not is missing, what a newer one has more
-// is not looked at.
+// is not looked at. An error is the first of several; the tables that it does not concern are read.
 func (p *pages) describe(c *catalog) (description, error) {
 	d := description{definitions: map[string]storage.Definition{}}
-	if table, ok := c.tables[tableSchema]; ok {
-		err := p.rows(table.root, func(_ int64, values []value) error {
-			d.distro = table.text(values, "ros_distro")
+	var first error
+	for _, name := range []string{tableSchema, tableMetadata, tableDefinitions, tableTopics} {
+		table, ok := c.tables[name]
+		if !ok {
+			continue
+		}
+		err := p.rows(table.root, func(rowid int64, values []value) error {
+			d.add(name, &table, rowid, values)
 			return nil
 		})
-		if err != nil {
+		if err != nil && !corruption(err) {
 			return d, err
 		}
-	}
-	if table, ok := c.tables[tableMetadata]; ok {
-		err := p.rows(table.root, func(_ int64, values []value) error {
-			d.metadata = []byte(table.text(values, "metadata"))
-			return nil
-		})
-		if err != nil {
-			return d, err
+		if first == nil {
+			first = err
 		}
 	}
-	if table, ok := c.tables[tableDefinitions]; ok {
-		err := p.rows(table.root, func(_ int64, values []value) error {
-			d.addDefinition(table.text(values, "topic_type"), table.text(values, "encoding"),
-				table.text(values, "encoded_message_definition"))
-			return nil
-		})
-		if err != nil {
-			return d, err
-		}
-	}
-	table := c.tables[tableTopics]
-	err := p.rows(table.root, func(rowid int64, values []value) error {
+	return d, first
+}
+
+// add takes over a row of one of the small tables.
+func (d *description) add(name string, table *relation, rowid int64, values []value) {
+	switch name {
+	case tableSchema:
+		d.distro = table.text(values, "ros_distro")
+	case tableMetadata:
+		d.metadata = []byte(table.text(values, "metadata"))
+	case tableDefinitions:
+		d.addDefinition(table.text(values, "topic_type"), table.text(values, "encoding"),
+			table.text(values, "encoded_message_definition"))
+	case tableTopics:
 		id := rowid
 		if at := table.columns["id"]; at != table.rowid && at < len(values) {
 			id = values[at].number
@@ -152,9 +169,7 @@ func (p *pages) describe(c *catalog) (description, error) {
 			table.text(values, "name"), table.text(values, "type"), table.text(values, "serialization_format"),
 			table.text(values, "offered_qos_profiles"), table.text(values, "type_description_hash"),
 		)})
-		return nil
-	})
-	return d, err
+	}
 }
 
 func (d *description) addDefinition(typ, encoding, text string) {
@@ -207,6 +222,11 @@ func (d *description) info() (storage.Info, map[int64]storage.TopicID) {
 func (r *Reader) Info() storage.Info {
 	info := r.info
 	info.Topics = slices.Clone(info.Topics)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.damage != "" {
+		info.Damage = r.damage
+	}
 	return info
 }
 

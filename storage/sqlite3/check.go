@@ -1,0 +1,161 @@
+package sqlite3
+
+import (
+	"io"
+	"math"
+)
+
+// checkedLen is the size up to which a file is gone through when it is opened. A larger one is looked at at its ends,
+// where a sudden end leaves its traces; what is wrong elsewhere in it turns up when it is read.
+const checkedLen = 16 << 20
+
+// check looks for damage that reading would only find later, or not at all. It counts the messages of a small file on
+// the way.
+func (r *Reader) check(p *pages) error {
+	if p.short {
+		return p.corrupt(p.count, io.ErrUnexpectedEOF)
+	}
+	if int64(p.count)*int64(p.pageSize) > r.checked {
+		return r.checkEnds(p)
+	}
+	return r.checkAll(p)
+}
+
+// sum is a digest of keys that does not depend on their order.
+type sum struct {
+	keys   uint64
+	digest uint64
+}
+
+func (s *sum) add(k key) {
+	s.keys++
+	x := uint64(k.nanos)*0x9e3779b97f4a7c15 ^ uint64(k.id)
+	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	s.digest += x ^ x>>32
+}
+
+// checkAll follows the table, all overflow pages and the index, and compares the one with the other.
+func (r *Reader) checkAll(p *pages) error {
+	var table, index sum
+	var claimed bitmap
+	cursor := p.table(r.messages.root)
+	if err := cursor.seek(math.MinInt64); err != nil {
+		return err
+	}
+	r.counted = newCounted(len(r.info.Topics))
+	for {
+		c, page, ok, err := cursor.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		row, err := r.messages.decode(p, page, &c)
+		if err != nil {
+			return err
+		}
+		if c.next != 0 {
+			shared := false
+			if err := p.links(page, &c, func(n uint32) { shared = shared || !claimed.add(n) }); err != nil {
+				return err
+			}
+			if shared {
+				return p.corrupt(page, errOverflow)
+			}
+		}
+		table.add(key{row.nanos, c.rowid})
+		r.counted.add(r.topics, c.rowid, row)
+	}
+	if r.index == 0 {
+		return nil
+	}
+	entries := p.index(r.index)
+	if err := entries.seek(key{math.MinInt64, math.MinInt64}); err != nil {
+		return err
+	}
+	for {
+		k, ok, err := entries.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		index.add(k)
+	}
+	if table != index {
+		return p.corrupt(r.index, errIndex)
+	}
+	return nil
+}
+
+// checkEnds makes sure that the first and the last rows are in the index, and its ends in the table.
+func (r *Reader) checkEnds(p *pages) error {
+	cursor := p.table(r.messages.root)
+	if err := cursor.seek(math.MinInt64); err != nil {
+		return err
+	}
+	if _, _, _, err := cursor.next(); err != nil {
+		return err
+	}
+	if _, _, _, err := cursor.last(); err != nil || r.index == 0 {
+		return err
+	}
+	entries := p.index(r.index)
+	for i := range cursor.leaf.cells {
+		c, err := p.cell(&cursor.leaf, i)
+		if err != nil {
+			return err
+		}
+		row, err := r.messages.decode(p, cursor.leaf.page, &c)
+		if err != nil {
+			return err
+		}
+		k := key{row.nanos, c.rowid}
+		if err := entries.seek(k); err != nil {
+			return err
+		}
+		got, ok, err := entries.next()
+		if err != nil {
+			return err
+		}
+		if !ok || got != k {
+			return p.corrupt(r.index, errIndex)
+		}
+		if c.next != 0 {
+			if err := p.links(cursor.leaf.page, &c, func(uint32) {}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, place := range []func() (key, bool, error){
+		func() (key, bool, error) {
+			if err := entries.seek(key{math.MinInt64, math.MinInt64}); err != nil {
+				return key{}, false, err
+			}
+			return entries.next()
+		},
+		entries.end,
+	} {
+		k, ok, err := place()
+		if err != nil || !ok {
+			return err
+		}
+		c, page, ok, err := cursor.find(k.id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return p.corrupt(r.index, errIndex)
+		}
+		row, err := r.messages.decode(p, page, &c)
+		if err != nil {
+			return err
+		}
+		if row.nanos != k.nanos {
+			return p.corrupt(page, errIndex)
+		}
+	}
+	return nil
+}
