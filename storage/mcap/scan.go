@@ -137,6 +137,8 @@ func (s *scan) take(rec record) error {
 		return s.takeIndex(rec)
 	case mcaplib.OpAttachment:
 		s.extras = append(s.extras, extraRef{op: rec.op, offset: rec.offset})
+	case mcaplib.OpHeader:
+		return s.takeHeader(rec)
 	case mcaplib.OpDataEnd, mcaplib.OpFooter:
 		s.ended = true
 		s.finished = s.finished || rec.op == mcaplib.OpFooter
@@ -148,6 +150,20 @@ func (s *scan) take(rec record) error {
 		if err := s.takeDescription(rec, body); err != nil {
 			return s.corrupt(rec.offset, err)
 		}
+	}
+	return nil
+}
+
+// takeHeader: a file of ours says whether its messages stand in chunks. Where the head of its first chunk was lost with a
+// page, the rest of that chunk would pass for messages outside of chunks, with nothing to tell whether they are whole.
+func (s *scan) takeHeader(rec record) error {
+	body, err := s.body(rec)
+	if err != nil {
+		return err
+	}
+	header, err := mcaplib.ParseHeader(body)
+	if err == nil && header.Library == libraryName {
+		s.chunked = true
 	}
 	return nil
 }

@@ -18,13 +18,15 @@ import (
 )
 
 const (
-	libraryName    = "rosbagd"
-	metadataRecord = "rosbag2"
-	metadataKey    = "serialized_metadata"
-	distroKey      = "ROS_DISTRO"
-	qosKey         = "offered_qos_profiles"
-	typeHashKey    = "topic_type_hash"
-	newestQoS      = 9 // metadata version
+	libraryName = "rosbagd"
+	// libraryWithoutChunks tells a reader that has to find its way in a damaged file that messages stand alone.
+	libraryWithoutChunks = "rosbagd, without chunks"
+	metadataRecord       = "rosbag2"
+	metadataKey          = "serialized_metadata"
+	distroKey            = "ROS_DISTRO"
+	qosKey               = "offered_qos_profiles"
+	typeHashKey          = "topic_type_hash"
+	newestQoS            = 9 // metadata version
 	// borrowFrom is the size from which a payload is written from where it lies, where that can be: below it, copying
 	// costs less than one more part of a write.
 	borrowFrom = 4 << 10
@@ -129,7 +131,11 @@ func (w *Writer) writeHead() error {
 	if err != nil {
 		return err
 	}
-	if err := w.library.WriteHeader(&mcaplib.Header{Profile: "ros2", Library: libraryName}); err != nil {
+	library := libraryName
+	if w.options.NoChunking {
+		library = libraryWithoutChunks
+	}
+	if err := w.library.WriteHeader(&mcaplib.Header{Profile: "ros2", Library: library}); err != nil {
 		return err
 	}
 	if len(w.options.Metadata) > 0 || w.options.ROSDistro != "" {
