@@ -183,8 +183,8 @@ func notFoundIsUsage(err error) error {
 func runConvert(cmd *cobra.Command, options bag.ConvertOptions) error {
 	ctx, stop := signalContext(cmd.Context())
 	defer stop()
-	bar := newConvertBar(cmd.ErrOrStderr())
-	options.Progress = bar.show
+	bar := newBar(cmd.ErrOrStderr(), "converting")
+	options.Progress = func(p bag.Progress) { bar.show(p.Done) }
 	report, err := bag.Convert(ctx, options)
 	bar.clear()
 	if errors.Is(err, context.Canceled) {

@@ -77,6 +77,10 @@ func TestWrongCallsAreOneLineAndChangeNothing(t *testing.T) {
 		"info of no bytes":     {[]string{"info", empty}, exitFailed, "empty"},
 		"info of a directory":  {[]string{"info", dir + "/taken"}, exitFailed, "could not find metadata"},
 		"info as tape":         {[]string{"info", rosbag2Bag, "-s", "tape"}, exitUsage, "unknown storage id"},
+		"names as JSON":        {[]string{"info", rosbag2Bag, "-t", "--json"}, exitUsage, "choose one of them"},
+		"verify nothing":       {[]string{"verify", filepath.Join(dir, "nothing")}, exitUsage, "does not exist!"},
+		"verify as tape":       {[]string{"verify", rosbag2Bag, "-s", "tape"}, exitUsage, "unknown storage id"},
+		"info of two bags":     {[]string{"info", rosbag2Bag, rosbag2Bag}, exitUsage, "one bag only"},
 		"info sorted oddly":    {[]string{"info", rosbag2Bag, "--sort", "age"}, exitUsage, "name, type, count"},
 	} {
 		t.Run(name, func(t *testing.T) {
