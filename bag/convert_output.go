@@ -49,9 +49,10 @@ func (c *conversion) planOutput(o *ConvertOutput) (*output, error) {
 		if v != taken {
 			continue
 		}
-		if o.Format != "" && topic.SerializationFormat != "" && topic.SerializationFormat != o.Format {
-			return nil, fmt.Errorf("Could not find converter for format %s: topic %s has %s", //nolint:revive,staticcheck // the text is rosbag2's
-				o.Format, topic.Name, topic.SerializationFormat)
+		if o.Format != "" {
+			if err := CheckConverter(topic, o.Format); err != nil {
+				return nil, err
+			}
 		}
 		if name, ok := o.Rename[topic.Name]; ok {
 			used[topic.Name] = true
