@@ -16,7 +16,7 @@ GO_FILES = $(shell find . -name '*.go' -not -path './.ros/*' -not -path './msgs/
 export ROS_LOCALHOST_ONLY := 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build build-files install uninstall test test-files test-ros test-asan test-c run lint lint-c check-distros bench soak clean
+.PHONY: help setup build build-files install uninstall test test-files test-readers test-ros test-asan test-c run lint lint-c check-distros bench soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -39,10 +39,13 @@ install: build ## to PREFIX, an ament prefix: `ros2 run rosbagd recorder` finds 
 uninstall: ## remove from PREFIX what was installed there
 	@bash scripts/uninstall.sh '$(subst ','\'',$(PREFIX))'
 
-test: test-files test-ros test-asan ## all tests, in 15 minutes at most
+test: test-files test-readers test-ros test-asan ## all tests, in 15 minutes at most
 
 test-files: build-files ## tests that need no ROS 2
 	CGO_ENABLED=0 go test $(TESTFLAGS) $(PACKAGES)
+
+test-readers: ## bags both ways with independent readers and writers in Python; needs no ROS 2
+	@$(ROS) --readers -- sh -c 'CGO_ENABLED=0 exec go test -tags readers -count=1 $(TESTFLAGS) ./test/readers'
 
 test-ros: build ## tests with ROS 2, end to end included, under the race detector
 	@$(ROS) --test -- go test -tags ros $(RACE) -shuffle=on $(TESTFLAGS) $(PACKAGES)
@@ -71,7 +74,7 @@ lint: lint-c $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy g
 	  echo "not formatted, run $(GOFUMPT) -w on:"; echo "$$unformatted"; exit 1; fi
 	@cgo=$$($(ROS) -- go list -tags ros -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./... | grep -vE '^rosbagd/(node$$|msgs/gen/)'); \
 	  if [ -n "$$cgo" ]; then echo "only node and msgs/gen may import \"C\":"; echo "$$cgo"; exit 1; fi
-	@$(ROS) -- $(GOLANGCI) run --build-tags ros
+	@$(ROS) -- $(GOLANGCI) run --build-tags ros,readers
 	@CGO_ENABLED=0 $(GOLANGCI) run
 	@go -C scripts/rclgogen vet .
 	@go mod tidy -diff && go -C scripts/rclgogen mod tidy -diff

@@ -36,11 +36,13 @@ def main() -> int:
     parser.add_argument("--print-env", action="store_true", help="print the settings, as lines for a shell")
     parser.add_argument("--test", action="store_true",
                         help="with a sourced ROS 2: also install the Python packages that the tests use")
+    parser.add_argument("--readers", action="store_true",
+                        help="set up .ros/readers only: Python packages that read and write bags, without any ROS 2")
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="program to run with the settings")
     options = parser.parse_args()
     try:
         with lock(ROOT / ".ros") as held:
-            settings = setup.make(ROOT, os.environ, options.test, held)
+            settings = setup.readers(ROOT, held) if options.readers else setup.make(ROOT, os.environ, options.test, held)
     except SetupError as e:
         print(f"ros_prefix: {e}", file=sys.stderr)
         return 1

@@ -67,6 +67,25 @@ def make(root: Path, environ: Mapping[str, str], with_tests: bool, held: int) ->
     return settings
 
 
+def readers(root: Path, held: int) -> dict[str, str]:
+    """Makes .ros/readers, a venv with the packages that read and write bags without ROS 2."""
+    home, scripts = root / ".ros" / "readers", root / "scripts"
+    lock, numpy = scripts / "requirements-test.txt", scripts / "requirements-jazzy.txt"
+    stamp = home.with_name("readers.stamp")
+    key = manifest.key(lock, numpy, sys.version, str(home))
+    if not manifest.valid(stamp, key, home):
+        require_wheel_platform()
+        stamp.unlink(missing_ok=True)
+        log = Log(home.with_name("readers.log"), held)
+        with step("installing the Python packages that read bags"):
+            wheels.make_venv(home, log)
+            # rosbags computes with numpy, which elsewhere comes with ROS 2.
+            wanted = wheels.requirements(lock) + [line for line in wheels.requirements(numpy) if line.startswith("numpy==")]
+            wheels.pip(home, wanted, log)
+        manifest.write(stamp, key, manifest.sizes(home))
+    return {"PYTHON": str(home / "bin" / "python")}
+
+
 def find(root: Path, environ: Mapping[str, str], with_tests: bool) -> Place:
     """Decides between a sourced ROS 2 and wheels."""
     distro = environ.get("ROS_DISTRO") or "jazzy"

@@ -231,7 +231,8 @@ func (w *Writer) insertTopic(topic storage.Topic) error {
 	err := w.run("INSERT INTO topics (id, name, type, serialization_format, offered_qos_profiles, type_description_hash)"+
 		" VALUES (?, ?, ?, ?, ?, ?)", int64(len(w.topics)+1), topic.Name, topic.Type, topic.SerializationFormat,
 		qos.EncodeText(topic.OfferedQoS, qosWordsVersion), topic.TypeHash)
-	if err != nil || w.definitions[topic.Type] {
+	// A definition that is not known has no row: readers refuse the whole file for an encoding that is none.
+	if err != nil || w.definitions[topic.Type] || topic.Definition.Encoding == "" {
 		return err
 	}
 	err = w.run("INSERT INTO message_definitions (topic_type, encoding, encoded_message_definition, type_description_hash)"+
