@@ -227,17 +227,5 @@ func survivingContent(done []operation, inode, synced int, random *rand.Rand) []
 			safe = apply(safe, o)
 		}
 	}
-	size := len(safe)
-	if len(live) > size {
-		size += random.IntN(len(live) - size + 1)
-	}
-	content := make([]byte, size)
-	copy(content, safe)
-	for page := 0; page < size; page += diskPage {
-		end := min(page+diskPage, size, len(live))
-		if page < end && random.IntN(2) == 0 {
-			copy(content[page:end], live[page:end])
-		}
-	}
-	return content
+	return mix(safe, live, random)
 }
