@@ -64,7 +64,7 @@ func (r *Reader) chunkRecords(raw []byte, offset int64) ([]byte, error) {
 		return nil, r.corrupt(offset, err)
 	}
 	stored := raw[recordHeaderLen+head.headLen:]
-	if head.recordsLen > uint64(len(stored)) {
+	if !within(int64(len(stored)), head.recordsLen) { // zeros from here on look like an empty chunk
 		return nil, r.corrupt(offset, errChunkSize)
 	}
 	records, err := r.unpack(head, stored[:head.recordsLen])

@@ -25,7 +25,7 @@ func plausible(w *window, rec record) bool {
 	case mcaplib.OpDataEnd:
 		return rec.length == 4
 	case mcaplib.OpSummaryOffset:
-		return within(rec.length, 1+8+8)
+		return within(rec.length, int64(1+8+8))
 	case mcaplib.OpMessageIndex:
 		head, err := w.bytes(rec.body(), min(rec.length, 6))
 		if err != nil || rec.length < 6 {
@@ -81,7 +81,9 @@ func plausible(w *window, rec record) bool {
 }
 
 // within tells whether a record has its length, or a little more that was added to it later.
-func within(length, expected int64) bool { return length >= expected && length-expected <= extension }
+func within[T int64 | uint64](length int64, expected T) bool {
+	return length >= 0 && uint64(expected) <= uint64(length) && uint64(length)-uint64(expected) <= extension
+}
 
 // skipText passes over strings, and over anything else that begins with its length.
 func (c *cursor) skipText(n int) {
@@ -113,13 +115,12 @@ func chunkHeadAt(w *window, rec record) (head chunkHead, ok bool, err error) {
 	if err != nil {
 		return chunkHead{}, false, nil
 	}
-	behind := uint64(rec.length - head.headLen)
-	return head, head.recordsLen <= behind && behind-head.recordsLen <= extension, nil
+	return head, within(rec.length-head.headLen, head.recordsLen), nil
 }
 
 // likeChunk tells whether a record of another kind has the form of a chunk.
-func (s *scan) likeChunk(rec record) (bool, error) {
-	head, ok, err := s.chunkHead(rec)
+func likeChunk(w *window, rec record) (bool, error) {
+	head, ok, err := chunkHeadAt(w, rec)
 	known := head.compression == CompressionNone || head.compression == CompressionLZ4 || head.compression == CompressionZstd
 	return ok && known && head.start <= head.end && head.recordsLen > 0 && head.uncompressed > 0, err
 }

@@ -3,8 +3,11 @@ package mcap
 import (
 	"encoding/binary"
 	"math"
+	"unicode/utf8"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
+
+	"rosbagd/storage"
 )
 
 // search looks for the place at which the records go on after damage.
@@ -186,6 +189,9 @@ func (c *chain) follow() (chainResult, error) {
 			return chainInner, nil
 		}
 		if rec.op == mcaplib.OpHeader && !c.inner && rec.offset != int64(len(mcaplib.Magic)) {
+			if !isHeader(w, rec) {
+				return chainBroken, nil
+			}
 			c.at = rec.end()
 			return chainHeader, nil
 		}
@@ -274,6 +280,17 @@ func (c *chain) tornEnd(w *window) bool {
 	length := binary.LittleEndian.Uint64(head[1:])
 	return head[0] > 0 && mcaplib.OpCode(head[0]) < firstUnknownOp && length < largestRecord &&
 		int64(length) > c.size-c.at-recordHeaderLen
+}
+
+// isHeader tells whether a record is the header of a file: what it says is readable.
+func isHeader(w *window, rec record) bool {
+	body, err := w.body(rec)
+	if err != nil {
+		return false
+	}
+	c := cursor{rest: body}
+	words := c.text() + c.text()
+	return c.err == nil && len(c.rest) == 0 && words != "" && utf8.ValidString(words) && storage.Printable(words) == words
 }
 
 func isMagic(w *window, at int64) bool {

@@ -110,7 +110,7 @@ func (s *scan) run() error {
 func (s *scan) take(rec record) error {
 	if rec.op >= firstUnknownOp || rec.op == mcaplib.OpMessage {
 		// One bit makes a chunk to something else, and its length stays right.
-		if like, err := s.likeChunk(rec); err != nil {
+		if like, err := likeChunk(&s.window, rec); err != nil {
 			return err
 		} else if like {
 			s.settle(true)

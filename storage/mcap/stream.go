@@ -163,6 +163,16 @@ func (s *Stream) record() (m storage.Message, ok bool, err error) {
 	if rec.op < firstUnknownOp && !plausible(&s.window, rec) {
 		return m, false, s.window.corrupt(at, errNoRecord)
 	}
+	if rec.op >= firstUnknownOp || rec.op == mcaplib.OpMessage {
+		like, err := likeChunk(&s.window, rec)
+		if err != nil {
+			return m, false, err
+		}
+		if like { // its length is right: else it would not look like one
+			s.fault(at, errNoRecord)
+			return m, false, s.feed.discard(rec.end() - at)
+		}
+	}
 	m, ok, err = s.take(rec)
 	if err != nil {
 		return m, false, err
@@ -340,7 +350,7 @@ func (s *Stream) goesOn() (bool, error) {
 			return false, nil
 		}
 		switch rec.op {
-		case mcaplib.OpSchema, mcaplib.OpChannel, mcaplib.OpDataEnd, mcaplib.OpFooter:
+		case mcaplib.OpSchema, mcaplib.OpChannel:
 			return at == s.feed.offset, nil
 		case mcaplib.OpChunk:
 			if at != s.feed.offset {
