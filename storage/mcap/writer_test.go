@@ -3,7 +3,6 @@ package mcap
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -205,52 +204,3 @@ func TestWritingAllocatesNothingForAMessage(t *testing.T) {
 	perWrite := testing.AllocsPerRun(50, func() { require.NoError(t, w.Write(messages)) })
 	require.Less(t, perWrite, 20.0, "allocations for 1000 messages")
 }
-
-func benchmarkWrite(b *testing.B, size int) {
-	directory := b.TempDir()
-	if shm, err := os.MkdirTemp("/dev/shm", "bench"); err == nil {
-		directory = shm
-		b.Cleanup(func() { _ = os.RemoveAll(shm) })
-	}
-	message := storage.Message{LogTimeNanos: 1, PublishTimeNanos: 1, Data: make([]byte, size)}
-	batch := make([]storage.Message, max(1, min(256, 1<<20/size)))
-	for i := range batch {
-		batch[i] = message
-	}
-	const most = 2 << 30 // bytes in a file
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	var w *Writer
-	files := 0
-	next := func() {
-		if w != nil {
-			_ = w.Close()
-			_ = os.Remove(w.path)
-		}
-		var err error
-		files++
-		w, err = Create(filepath.Join(directory, fmt.Sprintf("%d.mcap", files)), Options{})
-		require.NoError(b, err)
-		_, err = w.AddTopic(storagetest.Topic("/a"))
-		require.NoError(b, err)
-	}
-	next()
-	for written := 0; written < b.N; written += len(batch) {
-		if w.Size() > most {
-			b.StopTimer()
-			next()
-			b.StartTimer()
-		}
-		message.LogTimeNanos++
-		if err := w.Write(batch); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
-	_ = w.Close()
-}
-
-func BenchmarkWrite100B(b *testing.B)  { benchmarkWrite(b, 100) }
-func BenchmarkWrite1KB(b *testing.B)   { benchmarkWrite(b, 1000) }
-func BenchmarkWrite100KB(b *testing.B) { benchmarkWrite(b, 100_000) }
-func BenchmarkWrite1MB(b *testing.B)   { benchmarkWrite(b, 1_000_000) }
