@@ -161,7 +161,7 @@ func setBool(target *bool) func(*yaml.Node) error {
 func setSize(target *int) func(*yaml.Node) error {
 	return func(value *yaml.Node) error {
 		var size int64
-		if value.Decode(&size) != nil || size < 1 || size > maxChunkSize {
+		if value.ShortTag() != "!!int" || value.Decode(&size) != nil || size < 1 || size > maxChunkSize {
 			return fmt.Errorf("%q is no number of bytes from 1 to %d", value.Value, int64(maxChunkSize))
 		}
 		*target = int(size)

@@ -205,6 +205,10 @@ func (s *summary) finish() (*contents, error) {
 	s.total.add(counted, nanos(s.statistics.MessageStartTime), nanos(s.statistics.MessageEndTime))
 	s.indexed = s.chunks.count == int(s.statistics.ChunkCount) && (s.chunks.count > 0 || counted == 0)
 	s.extrasKnown = uint64(len(s.extras)) == uint64(s.statistics.AttachmentCount)+uint64(s.statistics.MetadataCount)
+	indexed := func(e extraRef) bool { return e.op == mcaplib.OpMetadata }
+	if s.statistics.MetadataCount > 0 && !slices.ContainsFunc(s.extras, indexed) {
+		return nil, errNoSummary // the bag's metadata may be among them
+	}
 	slices.SortFunc(s.extras, func(a, b extraRef) int { return cmp.Compare(a.offset, b.offset) })
 	slices.SortFunc(s.metadataAt, func(a, b *mcaplib.MetadataIndex) int { return cmp.Compare(a.Offset, b.Offset) })
 	for _, index := range s.metadataAt {

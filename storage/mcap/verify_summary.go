@@ -181,6 +181,9 @@ func (s *verifiedSummary) takeStatistics(rec record, body []byte) error {
 		s.tell(storage.Fault, rec.offset, "statistics: messages from %d to %d ns, the file has them from %d to %d ns",
 			start, end, s.total.start, s.total.end)
 	}
+	if len(told.ChannelMessageCounts) == 0 { // not told
+		return nil
+	}
 	for _, channel := range s.order {
 		if told, found := told.ChannelMessageCounts[channel], s.counts[channel]; told != found {
 			s.tell(storage.Fault, rec.offset, "statistics: %d messages of channel %d (topic %s), the file has %d",

@@ -108,7 +108,7 @@ func benchWrite(b *testing.B, directory string, options Options, load benchLoad)
 	path := filepath.Join(directory, "x.mcap")
 	var size int64
 	messages := total / load.size
-	var p pairs
+	var p measured
 	for range 1 + benchPairs {
 		p.ours = append(p.ours, took(b, func() { size = benchFile(b, path, options, load, memory, messages) }))
 		require.NoError(b, os.Remove(path))
@@ -133,11 +133,11 @@ func took(b *testing.B, work func()) cost {
 	return cost{clock: clock, processor: time.Duration(processor)}
 }
 
-// pairs are what was measured and its limit.
-type pairs struct{ ours, limits []cost }
+// measured is the work and its limit, pair by pair.
+type measured struct{ ours, limits []cost }
 
 // report shows the middle of the pairs but the first: of the clock, and of the processor alone.
-func (p pairs) report(b *testing.B, messages int, size int64) {
+func (p measured) report(b *testing.B, messages int, size int64) {
 	clock := func(c cost) float64 { return c.clock.Seconds() }
 	processor := func(c cost) float64 { return c.processor.Seconds() }
 	seconds, ofLimit := p.middle(clock)
@@ -149,7 +149,7 @@ func (p pairs) report(b *testing.B, messages int, size int64) {
 	b.ReportMetric(ofProcessor, "of-limit(cpu)")
 }
 
-func (p pairs) middle(measure func(cost) float64) (ours, ratio float64) {
+func (p measured) middle(measure func(cost) float64) (ours, ratio float64) {
 	var all, ratios []float64
 	for i := 1; i < len(p.ours); i++ {
 		all = append(all, measure(p.ours[i]))
@@ -237,7 +237,7 @@ func benchZstd(b *testing.B, directory string, options Options, load benchLoad) 
 	defer encoder.Close()
 	records := benchRecords(memory, load, messages)
 	path := filepath.Join(directory, "x.mcap")
-	var p pairs
+	var p measured
 	var out []byte
 	var size int64
 	for range 1 + benchPairs {
