@@ -35,6 +35,7 @@ func (m *member) openWithMetadata() error {
 		}
 	}
 	m.metadata = metadata
+	notes := len(r.notes)
 	trusted := metadata.consistent()
 	found := 0
 	for _, listed := range metadata.Paths {
@@ -48,7 +49,7 @@ func (m *member) openWithMetadata() error {
 		f.size = max(f.size, 0)
 		m.addFile(f)
 	}
-	if found == 0 && m.replaceListed() {
+	if found == 0 && m.replaceListed(notes) {
 		return nil
 	}
 	m.doubtEnds()
@@ -124,13 +125,13 @@ func (m *Metadata) consistent() bool {
 }
 
 // replaceListed takes the files of the directory when it has none of those that are listed: they have other names now.
-func (m *member) replaceListed() bool {
+// The notes on the listed ones, those from here on, are then of no use.
+func (m *member) replaceListed(notesFrom int) bool {
 	r := m.reader
-	listed, metadata, notes := m.files, m.metadata, len(r.notes)
-	m.files, m.metadata = nil, Metadata{}
+	listed, metadata, notes := m.files, m.metadata, r.notes
+	m.files, m.metadata, r.notes = nil, Metadata{}, slices.Clone(notes[:notesFrom])
 	if err := m.openWithoutMetadata(); err != nil {
-		m.files, m.metadata, m.rebuilt = listed, metadata, false
-		r.notes = r.notes[:notes]
+		m.files, m.metadata, m.rebuilt, r.notes = listed, metadata, false, notes
 		return false
 	}
 	r.note("%s: has none of the files that its metadata.yaml lists; those that are there are read", m.path)
@@ -198,14 +199,16 @@ func (m *member) within(absolute string) (string, bool) {
 // addNewer adds files that a recording began after it last wrote metadata.yaml.
 func (m *member) addNewer() {
 	r := m.reader
-	if len(m.files) == 0 {
-		return
-	}
 	known := map[string]struct{}{}
 	for _, f := range m.files {
 		known[strings.TrimSuffix(f.path, packedExtension)] = struct{}{}
 	}
-	last := m.files[len(m.files)-1].path
+	last := ""
+	for _, f := range m.files {
+		if f.refused == nil {
+			last = f.path
+		}
+	}
 	scheme, number, ok := numbered(filepath.Base(last))
 	if !ok {
 		return
