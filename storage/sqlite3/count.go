@@ -77,7 +77,7 @@ func (r *Reader) count() error {
 		return nil
 	}
 	var known bool
-	err := r.db.read(func(s *snapshot) error {
+	err := r.db.read(func(s *snapshot, _ int) error {
 		var err error
 		known, err = r.countFromMetadata(s.reader())
 		return err
@@ -190,13 +190,13 @@ func (r *Reader) countRows() error {
 	r.counted = newCounted(len(r.info.Topics))
 	for ended, begun, place := false, false, int64(0); !ended; {
 		var found []numberedRow
-		err := r.db.read(func(s *snapshot) error {
+		err := r.db.read(func(s *snapshot, try int) error {
 			found, ended = found[:0], false
 			source, err := newFileSource(s.reader(), &r.messages, place, begun)
 			if err != nil {
 				return err
 			}
-			for range sliceRows {
+			for range max(sliceRows>>try, 64) {
 				_, _, row, k, err := source.next()
 				if errors.Is(err, io.EOF) {
 					ended = true

@@ -85,16 +85,17 @@ type closedFile struct{}
 func (closedFile) ReadAt([]byte, int64) (int, error) { return 0, os.ErrClosed }
 
 // read calls work with the database as it is now. work may be called several times: what it did in a call that is not
-// the last counts for nothing.
-func (d *database) read(work func(*snapshot) error) error {
-	const tries = 200
+// the last counts for nothing. try counts these calls: the more there were, the less work should read at once, so that
+// it fits between two transactions of a program that writes.
+func (d *database) read(work func(s *snapshot, try int) error) error {
+	const tries = 2000
 	for try := range tries {
 		before, now, err := d.refresh()
 		if err != nil {
 			return err
 		}
 		if now != nil {
-			err = work(now)
+			err = work(now, try)
 			after, stateErr := d.look()
 			if stateErr != nil {
 				return stateErr
@@ -103,7 +104,7 @@ func (d *database) read(work func(*snapshot) error) error {
 				return err
 			}
 		}
-		time.Sleep(min(time.Duration(try)*time.Millisecond, 50*time.Millisecond))
+		time.Sleep(time.Duration(1+try%20) * 100 * time.Microsecond)
 	}
 	return fmt.Errorf("read %s: %w", d.path, errBusy)
 }

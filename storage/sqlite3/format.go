@@ -26,6 +26,7 @@ func Format() storage.Format {
 		Create: func(path string, options storage.CreateOptions) (storage.Writer, error) {
 			return Create(path, options)
 		},
-		Open: func(path string, options storage.OpenOptions) (storage.Reader, error) { return Open(path, options) },
+		Open:   func(path string, options storage.OpenOptions) (storage.Reader, error) { return Open(path, options) },
+		Verify: Verify,
 	}
 }

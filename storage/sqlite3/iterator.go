@@ -30,9 +30,10 @@ type iterator struct {
 	salvaged bool
 	told     bool // that there are messages of topics that are not listed
 
-	ready []storage.Message
-	given int
-	fault error // to be returned after what is ready
+	ready  []storage.Message
+	places []int64 // of the pages of ready
+	given  int
+	fault  error // to be returned after what is ready
 }
 
 // source gives rows in an order, from behind a place on.
@@ -58,23 +59,29 @@ func newIterator(r *Reader, query storage.Query) *iterator {
 
 // Next implements storage.Iterator.
 func (it *iterator) Next() (storage.Message, error) {
+	m, _, err := it.nextAt()
+	return m, err
+}
+
+// nextAt is Next with the place of the message's page.
+func (it *iterator) nextAt() (storage.Message, int64, error) {
 	for {
 		if it.given < len(it.ready) {
 			m := it.ready[it.given]
 			it.ready[it.given] = storage.Message{} // it must not be kept from being freed here
 			it.given++
-			return m, nil
+			return m, it.places[it.given-1], nil
 		}
 		if it.fault != nil {
 			err := it.fault
 			it.fault = nil
-			return storage.Message{}, err
+			return storage.Message{}, 0, err
 		}
 		if it.ended {
-			return storage.Message{}, io.EOF
+			return storage.Message{}, 0, io.EOF
 		}
 		if err := it.fill(); err != nil {
-			return storage.Message{}, err
+			return storage.Message{}, 0, err
 		}
 	}
 }
@@ -90,8 +97,8 @@ func (it *iterator) fill() error {
 	var place key
 	var begun, ended bool
 	var damage, foreign error
-	err := it.reader.db.read(func(s *snapshot) error {
-		it.ready, it.given = it.ready[:0], 0
+	err := it.reader.db.read(func(s *snapshot, try int) error {
+		it.ready, it.places, it.given = it.ready[:0], it.places[:0], 0
 		place, begun, ended, damage, foreign = it.place, it.begun, false, nil, nil
 		if it.source == nil || it.dirty || it.source.pages().snapshot != s {
 			var err error
@@ -105,7 +112,7 @@ func (it *iterator) fill() error {
 		}
 		it.dirty = true
 		bytes := 0
-		for n := 0; n < batchRows && bytes < batchBytes; n++ {
+		for n := 0; n < max(batchRows>>try, 4) && bytes < max(batchBytes>>try, 1); n++ {
 			c, page, r, k, err := it.source.next()
 			if errors.Is(err, io.EOF) {
 				ended = true
@@ -174,6 +181,7 @@ func (it *iterator) take(page uint32, c *cell, r row, k key) error {
 		return err
 	}
 	it.ready = append(it.ready, m)
+	it.places = append(it.places, it.source.pages().offset(page))
 	return nil
 }
 

@@ -23,6 +23,8 @@ type Reader struct {
 	lastID   int64 // the largest row id when the file was opened
 	info     storage.Info
 	counted  *counted // what was counted when the file was opened, if it was
+	tables   description
+	cause    error // why the file was gone through page by page, nil if it was not
 
 	mu       sync.Mutex // the fields below, which change when reading meets damage
 	salvaged *salvage   // nil while the file can be read as it should be
@@ -56,9 +58,9 @@ func newReader(db *database, checked int64) (*Reader, error) {
 	if n < len(head) && err != nil || string(head) != magic {
 		return nil, fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
 	}
-	err = db.read(func(s *snapshot) error {
+	err = db.read(func(s *snapshot, try int) error {
 		p := s.reader()
-		if err := r.open(p); err != nil {
+		if err := r.open(p); err != nil || try >= triesAtFull {
 			return err
 		}
 		return r.check(p)
@@ -67,6 +69,7 @@ func newReader(db *database, checked int64) (*Reader, error) {
 		err = r.count()
 	}
 	if corruption(err) {
+		r.cause = err
 		err = r.recover(err)
 	}
 	if errors.Is(err, storage.ErrUnknownFormat) {
@@ -78,8 +81,12 @@ func newReader(db *database, checked int64) (*Reader, error) {
 	return r, nil
 }
 
+// triesAtFull is how often reading is disturbed by a program that writes before less is read at once.
+const triesAtFull = 3
+
 // open reads everything but the messages.
 func (r *Reader) open(p *pages) error {
+	r.counted = nil
 	c, err := p.readCatalog()
 	if err != nil {
 		return err
@@ -89,6 +96,7 @@ func (r *Reader) open(p *pages) error {
 		return err
 	}
 	r.messages, r.index = newLayout(c.tables[tableMessages]), c.index
+	r.tables = found
 	r.info, r.topics = found.info()
 	row, _, ok, err := p.table(r.messages.root).last()
 	if err != nil {
@@ -119,6 +127,8 @@ type description struct {
 	definitions map[string]storage.Definition
 	metadata    []byte
 	distro      string
+	version     int64    // of the schema
+	faults      []string // texts that can not be read
 }
 
 type topicRow struct {
@@ -129,7 +139,10 @@ type topicRow struct {
 // describe reads the small tables of any schema version: what a version has not is missing, what a newer one has more
 // is not looked at. An error is the first of several; the tables that it does not concern are read.
 func (p *pages) describe(c *catalog) (description, error) {
-	d := description{definitions: map[string]storage.Definition{}}
+	d := description{definitions: map[string]storage.Definition{}, version: 1}
+	if _, ok := c.tables[tableTopics].columns["offered_qos_profiles"]; ok {
+		d.version = 2
+	}
 	var first error
 	for _, name := range []string{tableSchema, tableMetadata, tableDefinitions, tableTopics} {
 		table, ok := c.tables[name]
@@ -154,6 +167,7 @@ func (p *pages) describe(c *catalog) (description, error) {
 func (d *description) add(name string, table *relation, rowid int64, values []value) {
 	switch name {
 	case tableSchema:
+		d.version = table.number(rowid, values, "schema_version")
 		d.distro = table.text(values, "ros_distro")
 	case tableMetadata:
 		d.metadata = []byte(table.text(values, "metadata"))
@@ -161,14 +175,9 @@ func (d *description) add(name string, table *relation, rowid int64, values []va
 		d.addDefinition(table.text(values, "topic_type"), table.text(values, "encoding"),
 			table.text(values, "encoded_message_definition"))
 	case tableTopics:
-		id := rowid
-		if at := table.columns["id"]; at != table.rowid && at < len(values) {
-			id = values[at].number
-		}
-		d.topics = append(d.topics, topicRow{id: id, topic: topicOf(
-			table.text(values, "name"), table.text(values, "type"), table.text(values, "serialization_format"),
-			table.text(values, "offered_qos_profiles"), table.text(values, "type_description_hash"),
-		)})
+		d.addTopic(table.number(rowid, values, "id"), table.text(values, "name"), table.text(values, "type"),
+			table.text(values, "serialization_format"), table.text(values, "offered_qos_profiles"),
+			table.text(values, "type_description_hash"))
 	}
 }
 
@@ -178,13 +187,25 @@ func (d *description) addDefinition(typ, encoding, text string) {
 	}
 }
 
-func topicOf(name, typ, format, offered, hash string) storage.Topic {
+func (d *description) addTopic(id int64, name, typ, format, offered, hash string) {
 	topic := storage.Topic{Name: name, Type: typ, SerializationFormat: format, TypeHash: hash}
 	// Files of other programs may have anything here; a bag is not unreadable because of it.
-	if profiles, err := qos.DecodeText(offered); err == nil {
+	profiles, err := qos.DecodeText(offered)
+	if err != nil {
+		d.faults = append(d.faults, fmt.Sprintf("topic %s: %s", storage.Printable(name), oneLine(err.Error())))
+	} else {
 		topic.OfferedQoS = profiles
 	}
-	return topic
+	d.topics = append(d.topics, topicRow{id: id, topic: topic})
+}
+
+// number gives a column that may stand for the row id.
+func (t *relation) number(rowid int64, values []value, name string) int64 {
+	at, ok := t.columns[name]
+	if !ok || at == t.rowid || at >= len(values) {
+		return rowid
+	}
+	return values[at].number
 }
 
 // text gives a column by its name; empty for one that the table or the row does not have.

@@ -18,7 +18,7 @@ func (r *Reader) recover(cause error) error {
 	if err := r.db.guessPageSize(); err != nil {
 		return err
 	}
-	return r.db.read(func(s *snapshot) error { return r.recoverFrom(s.reader(), cause) })
+	return r.db.read(func(s *snapshot, _ int) error { return r.recoverFrom(s.reader(), cause) })
 }
 
 func (r *Reader) recoverFrom(p *pages, cause error) error {
@@ -41,6 +41,7 @@ func (r *Reader) recoverFrom(p *pages, cause error) error {
 		slices.SortFunc(d.topics, func(a, b topicRow) int { return cmp.Compare(a.id, b.id) })
 	}
 	r.index, r.lastID = 0, math.MaxInt64
+	r.tables = d
 	r.info, r.topics = d.info()
 	found, err := p.salvageRows(r.messages, r.knownTopics())
 	if err != nil {
@@ -62,7 +63,7 @@ func (r *Reader) salvage(cause error) error {
 	if r.salvaged != nil {
 		return nil
 	}
-	return r.db.read(func(s *snapshot) error {
+	return r.db.read(func(s *snapshot, _ int) error {
 		p := s.reader()
 		found, err := p.salvageRows(r.messages, r.knownTopics())
 		if err != nil {

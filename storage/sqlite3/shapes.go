@@ -66,7 +66,7 @@ func (d *description) addShape(rowid int64, values []value, known map[int64]bool
 	case len(values) >= 4 && strings.HasPrefix(text(1), "/") && strings.Contains(text(2), "/"):
 		if !known[rowid] {
 			known[rowid] = true
-			d.topics = append(d.topics, topicRow{id: rowid, topic: topicOf(text(1), text(2), text(3), text(4), text(5))})
+			d.addTopic(rowid, text(1), text(2), text(3), text(4), text(5))
 		}
 	case len(values) == 5 && strings.Contains(text(1), "/") && strings.HasPrefix(text(2), "ros2"):
 		if _, ok := d.definitions[text(1)]; !ok {
