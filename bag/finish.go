@@ -232,6 +232,7 @@ func (w *Writer) compressAll() {
 func (w *Writer) writeLastMetadata() error {
 	w.metadataMu.Lock()
 	defer w.metadataMu.Unlock()
+	w.release()
 	w.mu.Lock()
 	done := w.failed == nil && w.published == len(w.files)
 	w.mu.Unlock()

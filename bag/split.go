@@ -102,7 +102,7 @@ func (w *Writer) Split() (closed, opened string, err error) {
 	old := w.current
 	// The promise of FlushAge must not wait until Run gets to this file.
 	if err := w.watched(old.writer.Flush); err != nil {
-		return "", "", errors.Join(w.fail(err), next.writer.Close())
+		return "", "", w.fail(errors.Join(err, next.writer.Close(), w.directory.Remove(next.name)))
 	}
 	w.retire(old)
 	old.opened = next.name

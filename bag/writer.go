@@ -33,6 +33,7 @@ type Writer struct {
 	sealedFile chan struct{}      // tells Run that uncompressed is not empty
 	stop       chan struct{}      // closed by Seal
 	running    sync.WaitGroup
+	release    func() // of the space for the metadata, once
 	// steps counts the beginnings and ends of what may wait for the disk: odd while something does.
 	steps atomic.Uint64
 
@@ -120,6 +121,7 @@ func createOn(ground ground, path string, options WriterOptions) (*Writer, error
 		return nil, errors.Join(fmt.Errorf("create bag: %w", err), w.directory.Close(), os.Remove(path))
 	}
 	w.files = append(w.files, w.current)
+	w.release = reserve(path)
 	return w, nil
 }
 
