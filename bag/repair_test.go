@@ -313,6 +313,40 @@ func requireRepairedPacked(t *testing.T, directory string, want []storage.Messag
 	return repaired
 }
 
+// TestRepairTakesInWhatSQLiteLeftBeside repairs what is there of a recording that was never closed: a database, and the
+// log with what was committed since.
+func TestRepairTakesInWhatSQLiteLeftBeside(t *testing.T) {
+	format, err := formats.Lookup("sqlite3")
+	require.NoError(t, err)
+	live := filepath.Join(t.TempDir(), "demo_0.db3")
+	metadata, err := bag.Metadata{StorageID: "sqlite3", CustomData: map[string]string{"robot": "7"}, ROSDistro: "jazzy"}.EncodeInner()
+	require.NoError(t, err)
+	w, err := format.Create(live, storage.CreateOptions{Metadata: metadata})
+	require.NoError(t, err)
+	for _, name := range []string{"/a", "/b"} {
+		_, err := w.AddTopic(storagetest.Topic(name))
+		require.NoError(t, err)
+	}
+	want := storagetest.Messages(50, 0, 1)
+	for i := range want {
+		want[i].Sequence, want[i].PublishTimeNanos = 0, want[i].LogTimeNanos // SQLite files have neither
+	}
+	require.NoError(t, w.Write(want))
+	require.NoError(t, w.Flush())
+	directory := t.TempDir()
+	for _, suffix := range []string{"", "-wal"} {
+		content, err := os.ReadFile(live + suffix)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(directory, "demo_0.db3"+suffix), content, 0o600))
+	}
+	require.NoError(t, w.Close())
+
+	repaired := requireRepaired(t, directory, want)
+	require.Empty(t, repaired.Missing)
+	require.Equal(t, []string{"demo_0.db3", "demo_0.db3.broken", "demo_0.db3.broken-wal"}, names(t, directory))
+	requireMessages(t, want, read(t, open(t, repaired.Broken), bag.Query{}))
+}
+
 func TestRepairThatIsCancelledLeavesNothing(t *testing.T) {
 	directory := t.TempDir()
 	path := wholeFile(t, directory, "mcap", "none", groups(3))
