@@ -8,6 +8,7 @@ import (
 // File is what a Writer needs of the file that it writes.
 type File interface {
 	io.Writer
+	// Truncate cuts the file; what is written next stands at its new end.
 	Truncate(size int64) error
 	Sync() error
 	Close() error
@@ -28,7 +29,7 @@ type OSFiles struct{}
 
 // Create implements Files.
 func (OSFiles) Create(path string) (File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o666)
 	if err != nil {
 		return nil, err // and no File that is not nil but holds nil
 	}

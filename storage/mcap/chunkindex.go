@@ -15,7 +15,7 @@ import (
 )
 
 // indexLog remembers the index of every chunk written until the file is sealed. A chunk is cut every second and may
-// hold a hundred channels, so a day of them is 20 MB even in the few bytes that they take here. Above maxLog they go to
+// hold a hundred channels, so a day of them is 20 MB even in the few bytes that they take here. Above a bound they go to
 // a file of their own that has no name: memory is the same for a bag of any size.
 //
 // For each chunk, as varints: the gap behind the chunk before, its first time as a difference to that of the chunk
@@ -23,6 +23,7 @@ import (
 // each channel, in the order of its message index records, the difference to the channel before and its messages.
 type indexLog struct {
 	path   string // of the bag file
+	most   int    // bytes of log
 	chunks uint32
 	log    []byte
 	spill  *os.File // older parts of the log
@@ -66,7 +67,7 @@ func (l *indexLog) add(offset uint64, head chunkHead, channels []channelCount) e
 		before = int64(c.channel)
 		l.end += messageIndexLen(c.messages)
 	}
-	if len(l.log) < maxLog {
+	if len(l.log) < l.most {
 		return nil
 	}
 	return l.unload()

@@ -113,7 +113,7 @@ func Create(path string, options Options) (*Writer, error) {
 	sink.withCRC = options.EnableDataCRC
 	w := &Writer{
 		path: path, options: options, sink: sink, compressor: compressor, limit: limit, maxMessage: maxMessage,
-		builder: newChunkBuilder(limit), index: indexLog{path: path},
+		builder: newChunkBuilder(limit), index: indexLog{path: path, most: maxLog},
 		byName: map[string]storage.TopicID{}, byChannel: map[uint16]storage.TopicID{},
 		schemas: map[uint16]schemaKey{}, schemaIDs: map[schemaKey]uint16{},
 	}

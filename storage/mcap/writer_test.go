@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
@@ -151,48 +150,6 @@ func TestMessageThatIsTooLargeCostsItself(t *testing.T) {
 	require.ErrorIs(t, rejected, errTooLarge)
 	require.Equal(t, []int{1}, rejected.Indexes)
 	require.Equal(t, uint64(2), w.Info().MessageCount)
-}
-
-// fullDisk takes a number of bytes, then is full.
-type fullDisk struct {
-	storage.File
-	left int
-}
-
-func (d *fullDisk) Write(p []byte) (int, error) {
-	if len(p) <= d.left {
-		d.left -= len(p)
-		return d.File.Write(p)
-	}
-	n, err := d.File.Write(p[:d.left])
-	d.left = 0
-	return n, errors.Join(err, &os.PathError{Op: "write", Path: "x.mcap", Err: syscall.ENOSPC})
-}
-
-// TestFullDisk fills the disk at many places: what Info counts is readable, and the file ends with a whole chunk.
-func TestFullDisk(t *testing.T) {
-	for left := 0; left < 6000; left += 97 {
-		w, path := newWriter(t, Options{ChunkSize: 500})
-		w.sink.file = &fullDisk{File: w.sink.file, left: left}
-		var err error
-		for i := 0; err == nil; i++ {
-			require.Less(t, i, 1000)
-			err = w.Write(storagetest.Messages(10, 0))
-		}
-		require.ErrorIs(t, err, syscall.ENOSPC)
-		require.ErrorContains(t, err, path)
-		require.ErrorIs(t, w.Write(storagetest.Messages(1, 0)), syscall.ENOSPC)
-		require.ErrorIs(t, w.Seal(nil), syscall.ENOSPC)
-		kept := w.Info().MessageCount
-		r, err := Open(path)
-		require.NoError(t, err)
-		require.Equal(t, kept, r.Info().MessageCount)
-		it, err := r.Messages(storage.Query{})
-		require.NoError(t, err)
-		require.Len(t, storagetest.All(t, it), int(kept))
-		require.NoError(t, r.Close())
-		require.NotContains(t, r.Info().Damage, "of no use")
-	}
 }
 
 func TestWritingAllocatesNothingForAMessage(t *testing.T) {
