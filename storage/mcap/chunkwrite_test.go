@@ -22,7 +22,7 @@ func TestAnyMessagesInAnyPieces(t *testing.T) {
 	directory := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		path := filepath.Join(directory, "x.mcap")
-		defer os.Remove(path)
+		defer func() { _ = os.Remove(path) }()
 		options := Options{
 			ChunkSize:     rapid.SampledFrom([]int{1, 200, 5000, 9000, 40_000, 1 << 20}).Draw(rt, "chunkSize"),
 			NoChunking:    rapid.Bool().Draw(rt, "noChunking"),
