@@ -92,7 +92,7 @@ func (l *lane) put(ctx context.Context, m *storage.Message, id storage.TopicID) 
 	if l.current == nil {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return ctx.Err()
 		case l.current = <-l.free:
 		}
 	}
@@ -123,7 +123,7 @@ func (l *lane) settle(ctx context.Context) error {
 	for range batchesAhead {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return ctx.Err()
 		case b := <-l.free:
 			held = append(held, b)
 		}
@@ -157,7 +157,7 @@ func (c *conversion) move(ctx context.Context) error {
 	stop()
 	upkeepErr := upkeep.Wait()
 	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx) // what else failed did so because of it
+		return err // what else failed did so because of it
 	}
 	return errors.Join(upkeepErr, moveErr)
 }
@@ -198,14 +198,37 @@ func (c *conversion) moveMessages(ctx context.Context, lanes []*lane, times Time
 		c.lose("%v", err)
 		return nil
 	}
-	defer it.Close()
-	for n := 0; ; n++ {
-		if n%1024 == 0 {
-			if err := ctx.Err(); err != nil {
-				return context.Cause(ctx)
+	return c.each(ctx, it, func(m *storage.Message) error {
+		if int(m.Topic) >= len(c.topics) { // the file was another one when it was asked for its topics
+			c.lose("messages of a topic that turned up late")
+			return nil
+		}
+		for _, l := range lanes {
+			if id := l.ids[m.Topic]; id != 0 && l.Times.Contains(m.LogTimeNanos) {
+				if err := l.put(ctx, m, id-1); err != nil {
+					return err
+				}
 			}
 		}
-		m, err := it.Next()
+		return nil
+	})
+}
+
+// each visits what can be read, and closes the iterator.
+func (c *conversion) each(ctx context.Context, it storage.Iterator, visit func(*storage.Message) error) (err error) {
+	const interval = 4096
+	defer func() { err = errors.Join(err, it.Close()) }()
+	var m storage.Message
+	for n := 0; ; n++ {
+		if n%interval == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if n > 0 {
+				c.tell(m.LogTimeNanos)
+			}
+		}
+		m, err = it.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -214,19 +237,8 @@ func (c *conversion) moveMessages(ctx context.Context, lanes []*lane, times Time
 			continue
 		}
 		c.read++
-		if c.read%8192 == 0 {
-			c.tell(m.LogTimeNanos)
-		}
-		if int(m.Topic) >= len(c.topics) { // the file was another one when it was asked for its topics
-			c.lose("messages of a topic that turned up late")
-			continue
-		}
-		for _, l := range lanes {
-			if id := l.ids[m.Topic]; id != 0 && l.Times.Contains(m.LogTimeNanos) {
-				if err := l.put(ctx, &m, id-1); err != nil {
-					return err
-				}
-			}
+		if err := visit(&m); err != nil {
+			return err
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"time"
 
@@ -258,7 +257,7 @@ func (c *conversion) copyBlocks(ctx context.Context, l *lane, s stretch) (err er
 	topics := c.reader.topicsOf(s.file)
 	for _, i := range s.blocks {
 		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+			return err
 		}
 		b := listed[i]
 		if b.Whole && times.Contains(b.StartNanos) && times.Contains(b.EndNanos) {
@@ -291,23 +290,12 @@ func (c *conversion) moveBlock(ctx context.Context, l *lane, topics []storage.To
 		c.lose("%v", err)
 		return nil
 	}
-	defer it.Close()
-	for {
-		m, err := it.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			c.lose("%v", err)
-			continue
-		}
-		c.read++
+	return c.each(ctx, it, func(m *storage.Message) error {
 		if id := l.ids[topics[m.Topic]]; id != 0 && times.Contains(m.LogTimeNanos) {
-			if err := l.put(ctx, &m, id-1); err != nil {
-				return err
-			}
+			return l.put(ctx, m, id-1)
 		}
-	}
+		return nil
+	})
 }
 
 // topicsOf are the reader's topic ids, by those of an open file.
