@@ -11,7 +11,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Signals are watched until the process ends, see signalContext.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("rosbagd/cmd/rosbagd.signalContext.func1"))
+}
 
 const rosbag2Bag = "../../bag/testdata/rosbag2/mcap_plain"
 
