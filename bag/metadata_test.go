@@ -209,10 +209,23 @@ func TestOldVersionsAreRead(t *testing.T) {
 func FuzzMetadata(f *testing.F) {
 	f.Add([]byte("rosbag2_bagfile_information:\n  version: 9\n  custom_data: {a: b}\n  topics_with_message_count: [{}]\n"))
 	f.Add([]byte("version: 5\nfiles: [{path: a}]\nstarting_time: {nanoseconds_since_epoch: 18446744073709551615}\n"))
+	for _, pattern := range []string{"testdata/metadata/*.yaml", "testdata/rosbag2/*_zstd/metadata.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		require.NoError(f, err)
+		require.NotEmpty(f, paths)
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			require.NoError(f, err)
+			f.Add(data)
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		before := allocated()
 		m, err := bag.DecodeMetadata("x", data)
+		require.Less(t, allocated()-before, uint64(50<<20+10_000*len(data)))
 		if err != nil {
 			require.ErrorIs(t, err, bag.ErrMetadata)
+			require.NotContains(t, err.Error(), "\n")
 			return
 		}
 		encoded, err := m.Encode()

@@ -1,6 +1,7 @@
 package qos_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -185,6 +186,9 @@ func FuzzOffers(f *testing.F) {
 	f.Add("- history: 1\n  depth: 7\n  deadline: {sec: 1, nsec: 2}\n")
 	f.Add(`"- history: keep_last"`)
 	f.Add("&a [*a]")
+	f.Add("- {deadline: {sec: 2147483647, nsec: 4294967295}, lifespan: {sec: -1, nsec: 0}, depth: 18446744073709551615}")
+	f.Add(`"- history: 3\n  liveliness: 5\n  avoid_ros_namespace_conventions: true"`)
+	f.Add(strings.Repeat("[", 2000))
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := qos.DecodeText(text)
 		if err != nil {
