@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,9 +12,22 @@ import (
 	"go.uber.org/goleak"
 )
 
+// asProgram makes this test binary be the program itself, for what is to be ended by a signal.
+const asProgram = "ROSBAGD_TEST_AS_PROGRAM"
+
 // Signals are watched until the process ends, see signalContext.
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run(withVerb(append([]string{"rosbagd"}, os.Args[1:]...)), os.Stdout, os.Stderr))
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("rosbagd/cmd/rosbagd.signalContext.func1"))
+}
+
+// command is this program in a process of its own.
+func command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	return cmd
 }
 
 const rosbag2Bag = "../../bag/testdata/rosbag2/mcap_plain"
