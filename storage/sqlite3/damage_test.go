@@ -254,7 +254,7 @@ func TestFlippedByteCostsItsPageOnly(t *testing.T) {
 	s := newSample(t, 3, 600)
 	random := rand.New(rand.NewPCG(4, 4))
 	modes(t, func(t *testing.T, checked int64) {
-		for n := range 4 * offsets(t) {
+		for n := range 2 * offsets(t) {
 			file := bytes.Clone(s.file)
 			at := skipPages*testPage + random.IntN(len(file)-skipPages*testPage)
 			if n%2 == 0 { // the heads of pages and of cells are where it hurts

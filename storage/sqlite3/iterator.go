@@ -97,16 +97,17 @@ func (it *iterator) fill() error {
 	var place key
 	var begun, ended bool
 	var damage, foreign error
+	var stuck bool
 	err := it.reader.db.read(func(s *snapshot, try int) error {
 		it.ready, it.places, it.given = it.ready[:0], it.places[:0], 0
-		place, begun, ended, damage, foreign = it.place, it.begun, false, nil, nil
+		place, begun, ended, damage, foreign, stuck = it.place, it.begun, false, nil, nil, false
 		if it.source == nil || it.dirty || it.source.pages().snapshot != s {
 			var err error
 			if it.source, err = it.open(s); err != nil {
-				if !corruption(err) || it.salvaged {
+				if !corruption(err) {
 					return err
 				}
-				damage = err
+				damage, stuck = err, true
 				return nil
 			}
 		}
@@ -118,7 +119,7 @@ func (it *iterator) fill() error {
 				ended = true
 				return nil
 			}
-			if err == nil {
+			if stuck = err != nil; !stuck {
 				place, begun = k, true
 				err = it.take(page, &c, r, k)
 			}
@@ -146,16 +147,18 @@ func (it *iterator) fill() error {
 		it.fault, it.told = foreign, true
 	}
 	if damage != nil {
-		return it.meet(damage)
+		return it.meet(damage, stuck)
 	}
 	return nil
 }
 
-// meet tells of damage and goes on with what can be found behind it.
-func (it *iterator) meet(damage error) error {
+// meet tells of damage and goes on with what can be found behind it. stuck tells that the way to the next message is
+// lost, and not only one message.
+func (it *iterator) meet(damage error, stuck bool) error {
 	it.fault = damage
 	if it.salvaged {
-		return nil // only this message is lost
+		it.ended = stuck
+		return nil
 	}
 	it.source, it.salvaged = nil, true
 	return it.reader.salvage(damage)

@@ -64,9 +64,9 @@ func TestLogOfAKilledWriterIsReadAndLeftAlone(t *testing.T) {
 	for i := range messages {
 		messages[i].Data = append(messages[i].Data, make([]byte, i*37%9000)...)
 	}
-	for i := 0; i < len(messages); i += 100 {
-		require.NoError(t, w.Write(messages[i:i+100]))
-		if i%200 == 0 {
+	for i := 0; i < len(messages); i += 200 {
+		require.NoError(t, w.Write(messages[i:i+200]))
+		if i%400 == 0 {
 			require.NoError(t, w.Flush())
 		}
 		killed := leftovers(t, path)

@@ -245,7 +245,13 @@ func (s *salvage) message(p *pages, n *node, i int, whole bool) (cell, row, bool
 // claim follows the overflow pages of all messages. A message whose chain is broken is lost; a page that two chains
 // have is contested.
 func (s *salvage) claim(p *pages) error {
+	// All chains together have no more pages than the file; a file that was made to keep us busy has.
+	budget := 4 * int64(p.count)
 	return s.eachChained(p, func(at place, c *cell) error {
+		if budget -= p.overflowPages(c); budget < 0 {
+			s.lose(at)
+			return nil
+		}
 		chain, err := s.chain(p, at.page, c)
 		if err != nil {
 			if !corruption(err) {

@@ -125,7 +125,8 @@ func (v *verifier) messages() error {
 			return err
 		}
 		v.to.Message(m, place)
-		if place > looked {
+		// Pages of a log may stand behind the end of the file.
+		if place = min(place, v.size()); place > looked {
 			v.to.Progress(place - looked)
 			looked = place
 		}
