@@ -16,7 +16,7 @@ GO_FILES = $(shell find . -name '*.go' -not -path './.ros/*' -not -path './msgs/
 export ROS_LOCALHOST_ONLY := 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build build-files install uninstall test test-files test-readers test-ros test-asan test-c run lint lint-c check-distros bench soak clean
+.PHONY: help setup build build-files install uninstall test test-files test-readers test-ros test-asan test-c run lint lint-c check-distros bench fuzz soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -82,6 +82,13 @@ lint: lint-c $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy g
 bench: build ## figures for docs/benchmarks.md (BENCH_SECONDS and BENCH_PAIRS set their size)
 	@CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem ./clock ./storage/... ./recorder ./player ./bag
 	@$(ROS) --test -- sh -c 'exec "$$PYTHON" scripts/bench.py'
+
+fuzz: ## each fuzz target for a while (FUZZTIME sets how long, 1m by default)
+	@for package in $$(grep -rl --include='*_test.go' --exclude-dir=.ros '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
+	  for target in $$(grep -ho '^func Fuzz[A-Za-z0-9]*' $$package/*_test.go | cut -c 6-); do \
+	    echo "== $$package $$target"; \
+	    CGO_ENABLED=0 go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m} $(TESTFLAGS) $$package || exit 1; \
+	  done; done
 
 soak: build ## the loads of the tests for longer (SOAK sets for how long, 10m by default)
 	@SOAK=$${SOAK:-10m} ROSBAGD_LOAD_SCALE=6 $(ROS) --test -- go test -tags ros -count=1 -timeout 0 -run 'Soak|NothingIsLost' -v $(TESTFLAGS) ./test/...
