@@ -27,29 +27,39 @@ func (w *Writer) fitting(messages []storage.Message) int {
 		return len(messages)
 	}
 	p := w.current
-	if w.options.MaxSize == 0 {
+	switch {
+	case w.options.MaxSize == 0:
 		p.room = math.MaxInt64
-	} else if p.room <= 0 {
+	case p.room <= 0:
 		p.room = w.options.MaxSize - p.writer.Size()
 		if p.room <= 0 && p.written {
 			return 0
 		}
 	}
-	for i := range messages {
-		m := &messages[i]
-		if w.options.MaxDuration > 0 && m.LogTimeNanos >= 0 {
-			if p.written && m.LogTimeNanos-p.first > int64(w.options.MaxDuration) {
-				return i
-			}
-			p.first = min(p.first, m.LogTimeNanos)
-		}
-		if p.room <= 0 && p.written && i > 0 {
-			return i
-		}
-		p.room -= int64(len(m.Data)) + messageOverhead
-		p.written = true
+	longest := int64(w.options.MaxDuration)
+	if longest == 0 {
+		longest = math.MaxInt64
 	}
-	return len(messages)
+	n, room, first := 0, p.room, p.first
+	for n < len(messages) {
+		m := &messages[n]
+		// A time before 1970 is none, and the message will be rejected. Before the first message of the file, first is so
+		// large that the difference is negative.
+		if at := m.LogTimeNanos; at >= 0 {
+			if at-first > longest {
+				break
+			}
+			first = min(first, at)
+		}
+		if room <= 0 && (n > 0 || p.written) {
+			break
+		}
+		room -= int64(len(m.Data)) + messageOverhead
+		n++
+	}
+	p.room, p.first = room, first
+	p.written = p.written || n > 0
+	return n
 }
 
 // splitWhenDue splits, or says that the current file has to grow on: the disk still has too many others to finish.

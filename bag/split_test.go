@@ -2,6 +2,7 @@ package bag_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
@@ -87,6 +88,21 @@ func TestSplitBySizeAndDuration(t *testing.T) {
 	r := open(t, path)
 	require.Equal(t, []uint64{10, 10, 5, 5, 5, 5}, perFile(r.Metadata()))
 	require.Equal(t, messages, read(t, r, bag.Query{}))
+}
+
+// TestTimesBefore1970DoNotSplit: such a message is rejected, and nothing else comes of it.
+func TestTimesBefore1970DoNotSplit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo")
+	w := create(t, path, bag.WriterOptions{MaxDuration: time.Second, MaxSize: 1 << 20})
+	messages := storagetest.Messages(10, 0)
+	for _, i := range []int{0, 5} {
+		messages[i].LogTimeNanos = math.MinInt64 + int64(i)
+	}
+	var rejected *storage.RejectedError
+	require.ErrorAs(t, w.Write(messages), &rejected)
+	require.Equal(t, []int{0, 5}, rejected.Indexes)
+	require.NoError(t, w.Seal())
+	require.Equal(t, []uint64{8}, perFile(w.Metadata()))
 }
 
 // TestRejectedMessagesKeepTheirPlace: positions are those in the slice given to Write, whatever file or frame they were
