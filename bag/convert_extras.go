@@ -7,17 +7,20 @@ import (
 	"rosbagd/storage"
 )
 
-// extras moves attachments and records, which belong to no topic and no time, to the first file of each output.
-func (c *conversion) extras() error {
-	for _, f := range c.reader.files {
-		if c.reader.wouldUnpack(f) {
+// extras moves attachments and records, which belong to no topic and no time, to the file that each output has at the
+// moment. Compressed files are left for later: they are unpacked when their messages are read. Those that are left are
+// returned.
+func (c *conversion) extras(files []*file, unpack bool) (later []*file, err error) {
+	for _, f := range files {
+		if !unpack && c.reader.wouldUnpack(f) {
+			later = append(later, f)
 			continue
 		}
 		if err := c.extrasOf(f); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return later, nil
 }
 
 func (c *conversion) extrasOf(f *file) (err error) {

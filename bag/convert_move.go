@@ -164,7 +164,8 @@ func (c *conversion) move(ctx context.Context) error {
 
 // feed reads the inputs from start to end.
 func (c *conversion) feed(ctx context.Context, lanes []*lane) error {
-	if err := c.extras(); err != nil {
+	packed, err := c.extras(c.reader.files, false)
+	if err != nil {
 		return err
 	}
 	for _, stretch := range c.stretches() {
@@ -179,9 +180,12 @@ func (c *conversion) feed(ctx context.Context, lanes []*lane) error {
 		}
 	}
 	for _, l := range lanes {
-		l.flush()
+		if err := l.settle(ctx); err != nil {
+			return err
+		}
 	}
-	return ctx.Err()
+	_, err = c.extras(packed, true)
+	return err
 }
 
 // moveMessages moves the messages of a range of times one by one.

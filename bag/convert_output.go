@@ -183,9 +183,9 @@ func realPath(path string) (string, error) {
 	}
 	rest := ""
 	for {
-		real, err := filepath.EvalSymlinks(path)
+		found, err := filepath.EvalSymlinks(path)
 		if err == nil {
-			return filepath.Join(real, rest), nil
+			return filepath.Join(found, rest), nil
 		}
 		if !errors.Is(err, os.ErrNotExist) || path == "/" {
 			return "", fmt.Errorf("look at %s: %w", path, err)

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	"rosbagd/bag"
 	"rosbagd/storage"
+	"rosbagd/storage/mcap"
 	"rosbagd/storage/qos"
 	"rosbagd/storage/storagetest"
 )
@@ -503,4 +506,64 @@ func TestConvertWritesOlderMetadata(t *testing.T) {
 			require.Equal(t, sums(t, in), sums(t, out.Path))
 		}
 	}
+}
+
+// withExtras is an MCAP bag with attachments and records of its own.
+func withExtras(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "extras")
+	require.NoError(t, os.Mkdir(path, 0o700))
+	w, err := mcap.Create(filepath.Join(path, "extras_0.mcap"), mcap.Options{})
+	require.NoError(t, err)
+	id, err := w.AddTopic(storagetest.Topic("/a"))
+	require.NoError(t, err)
+	require.NoError(t, w.Write(storagetest.Messages(10, id)))
+	require.NoError(t, w.WriteAttachment(storage.Attachment{
+		Name: "map.pgm", MediaType: "image/x-portable-graymap", LogTimeNanos: 5, CreateTimeNanos: 4, Size: 4, Data: strings.NewReader("P5 1"),
+	}))
+	require.NoError(t, w.WriteRecord(storage.Record{Name: "calibration", Values: map[string]string{"fx": "1.5"}}))
+	require.NoError(t, w.Seal(nil))
+	return path
+}
+
+func extrasOf(t *testing.T, path string) []string {
+	t.Helper()
+	r, err := mcap.Open(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	var found []string
+	require.NoError(t, r.Extras(
+		func(a storage.Attachment) error {
+			data, err := io.ReadAll(a.Data)
+			found = append(found, fmt.Sprintf("%s %s %d %d %s", a.Name, a.MediaType, a.LogTimeNanos, a.CreateTimeNanos, data))
+			return err
+		},
+		func(r storage.Record) error {
+			found = append(found, fmt.Sprintf("%s %v", r.Name, r.Values))
+			return nil
+		},
+	))
+	return found
+}
+
+func TestConvertKeepsAttachmentsAndRecords(t *testing.T) {
+	in := withExtras(t)
+	want := []string{"map.pgm image/x-portable-graymap 5 4 P5 1", "calibration map[fx:1.5]"}
+	require.Equal(t, want, extrasOf(t, filepath.Join(in, "extras_0.mcap")))
+	for _, options := range []bag.WriterOptions{{}, {Preset: "zstd_fast"}, {MaxSize: 1024}, {CompressionMode: bag.CompressionMessage}} {
+		out := everything(t, options)
+		convert(t, out, in)
+		require.Equal(t, want, extrasOf(t, filepath.Join(out.Path, "out_0.mcap")))
+	}
+	out := everything(t, bag.WriterOptions{CompressionMode: bag.CompressionFile})
+	convert(t, out, in)
+	again := everything(t, bag.WriterOptions{})
+	convert(t, again, out.Path)
+	require.Equal(t, want, extrasOf(t, filepath.Join(again.Path, "out_0.mcap")))
+
+	out = everything(t, bag.WriterOptions{StorageID: "sqlite3"})
+	report := convert(t, out, in)
+	require.Len(t, report.Notes, 2)
+	require.Contains(t, report.Notes[0], "1 attachment(s)")
+	require.Contains(t, report.Notes[1], "1 metadata record(s)")
 }

@@ -31,6 +31,6 @@ func CheckConverter(topic storage.Topic, format string) error {
 	if topic.SerializationFormat == format || topic.SerializationFormat == "" && known {
 		return nil
 	}
-	return fmt.Errorf("Could not find converter for format %s: topic %s has %s: %w", //nolint:revive,staticcheck // the text is rosbag2's
+	return fmt.Errorf("Could not find converter for format %s: topic %s has %s: %w", //nolint:staticcheck // the text is rosbag2's
 		format, topic.Name, topic.SerializationFormat, storage.ErrUnsupported)
 }

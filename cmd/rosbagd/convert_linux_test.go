@@ -93,4 +93,3 @@ func TestConvertToAFullDiskLeavesNothing(t *testing.T) {
 	}
 	require.Equal(t, uint64(100_000), countIn(t, in))
 }
-

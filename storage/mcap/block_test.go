@@ -125,7 +125,7 @@ func TestCopiedBlocksReadTheSame(t *testing.T) {
 				require.NoError(t, err)
 				n := 0
 				for err == nil {
-					_, _, _, err = it.Next(nil)
+					_, _, _, err = it.NextInto(nil)
 					n++
 				}
 				require.ErrorIs(t, err, io.EOF)
