@@ -22,18 +22,24 @@ func TestSuite(t *testing.T) {
 			format := Format()
 			create := format.Create
 			format.Create = func(path string, options storage.CreateOptions) (storage.Writer, error) {
-				options.Preset = preset
+				if options.Preset == "" {
+					options.Preset = preset
+				}
 				return create(path, options)
 			}
-			storagetest.Run(t, format, storagetest.Traits{})
+			storagetest.Run(t, format, storagetest.Traits{Config: "compression: Lz4\nchunkSize: 500\n"})
 		})
 	}
 	t.Run("lz4 in small chunks", func(t *testing.T) {
 		format := Format()
+		create := format.Create
 		format.Create = func(path string, options storage.CreateOptions) (storage.Writer, error) {
+			if options.Preset != "" || options.Config.Path != "" {
+				return create(path, options)
+			}
 			return Create(path, Options{Compression: CompressionLZ4, ForceCompression: true, ChunkSize: 300, Metadata: options.Metadata})
 		}
-		storagetest.Run(t, format, storagetest.Traits{})
+		storagetest.Run(t, format, storagetest.Traits{Config: "compression: Lz4\nchunkSize: 500\n"})
 	})
 }
 

@@ -13,10 +13,15 @@ func TestSuite(t *testing.T) {
 			format := Format()
 			create := format.Create
 			format.Create = func(path string, options storage.CreateOptions) (storage.Writer, error) {
-				options.Preset = preset
+				if options.Preset == "" {
+					options.Preset = preset
+				}
 				return create(path, options)
 			}
-			storagetest.Run(t, format, storagetest.Traits{NoPublishTime: true})
+			storagetest.Run(t, format, storagetest.Traits{
+				NoPublishTime: true,
+				Config:        "write:\n  pragmas: [\"cache_size = 100\"]\nread:\n  pragmas: [\"cache_size = 100\"]\n",
+			})
 		})
 	}
 }

@@ -18,7 +18,9 @@ import (
 	"rosbagd/storage/storagetest"
 )
 
-func config(text string) storage.Config { return storage.Config{Path: "storage.yaml", Data: []byte(text)} }
+func config(text string) storage.Config {
+	return storage.Config{Path: "storage.yaml", Data: []byte(text)}
+}
 
 func TestPragmas(t *testing.T) {
 	tests := map[string]struct {

@@ -21,6 +21,8 @@ import (
 type Traits struct {
 	// NoPublishTime: the format keeps no publish time; it equals the log time when read.
 	NoPublishTime bool
+	// Config is a storage config file of the format that can be written and read with.
+	Config string
 }
 
 // Run tests a format.
@@ -46,6 +48,16 @@ func Run(t *testing.T, format storage.Format, traits Traits) {
 		{"newest metadata wins", s.metadata},
 		{"reading changes nothing", s.readOnly},
 		{"foreign and empty files", s.foreign},
+		{"equal times", s.equalTimes},
+		{"times that only go back", s.reverse},
+		{"payloads of all sizes", s.sizes},
+		{"a thousand topics with gaps", s.sparseTopics},
+		{"presets and config", s.presets},
+		{"closed without an end", s.closed},
+		{"file that is being written", s.live},
+		{"calls from several goroutines", s.concurrent},
+		{"seek as a model does", s.seek},
+		{"messages outlive the reader", s.outlive},
 	}
 	for _, test := range tests {
 		t.Run(test.name, test.test)
