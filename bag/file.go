@@ -130,6 +130,16 @@ func (r *Reader) openStorage(f *file) (opened, error) {
 		}
 		r.addNote("%s: not whole, %s is read", f.plain, filepath.Base(f.path))
 	}
+	if r.options.StorageID == "" { // the content tells most files at once
+		format, err := formats.Detect(f.path)
+		if err == nil {
+			reader, err := format.Open(f.path, storage.OpenOptions{Config: r.options.Config})
+			return opened{reader: reader}, err
+		}
+		if !errors.Is(err, storage.ErrUnknownFormat) {
+			return opened{}, err
+		}
+	}
 	packed, err := isPacked(f.path)
 	if err != nil {
 		return opened{}, err

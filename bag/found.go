@@ -66,7 +66,6 @@ func candidate(path string) bool {
 var (
 	numberFirst = regexp.MustCompile(`^(\d+)_(.*)_\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d(\.[^.]+)$`)
 	numberLast  = regexp.MustCompile(`^(.*)_(\d+)(\.[^.]+)$`)
-	digits      = regexp.MustCompile(`\d+|\D+`)
 )
 
 // numbered takes the name of a bag file apart. Files of one bag have the same scheme.
@@ -86,18 +85,31 @@ func numbered(name string) (scheme string, number uint64, ok bool) {
 
 // natural orders numbers within names by value: x_9 before x_10.
 func natural(a, b string) int {
-	as, bs := digits.FindAllString(a, -1), digits.FindAllString(b, -1)
-	for i := range min(len(as), len(bs)) {
-		an, aErr := strconv.ParseUint(as[i], 10, 64)
-		bn, bErr := strconv.ParseUint(bs[i], 10, 64)
+	restA, restB := a, b
+	for restA != "" && restB != "" {
+		var partA, partB string
+		partA, restA = cutDigits(restA)
+		partB, restB = cutDigits(restB)
+		an, aErr := strconv.ParseUint(partA, 10, 64)
+		bn, bErr := strconv.ParseUint(partB, 10, 64)
 		if aErr == nil && bErr == nil && an != bn {
 			return cmp.Compare(an, bn)
 		}
-		if c := cmp.Compare(as[i], bs[i]); c != 0 && (aErr != nil || bErr != nil) {
+		if c := cmp.Compare(partA, partB); c != 0 && (aErr != nil || bErr != nil) {
 			return c
 		}
 	}
-	return cmp.Or(cmp.Compare(len(as), len(bs)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(len(restA), len(restB)), cmp.Compare(a, b))
+}
+
+// cutDigits cuts a name behind the digits that it begins with, or before the first ones.
+func cutDigits(name string) (part, rest string) {
+	isDigit := func(i int) bool { return name[i] >= '0' && name[i] <= '9' }
+	end := 1
+	for end < len(name) && isDigit(end) == isDigit(0) {
+		end++
+	}
+	return name[:end], name[end:]
 }
 
 // openFiles rebuilds the metadata from the files themselves. One file that can not be read does not cost the others.

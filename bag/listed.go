@@ -217,11 +217,12 @@ func (m *member) addNewer() {
 	if err != nil {
 		return // the listed files tell better what is wrong
 	}
+	// Names first: of a bag with many files none has to be opened for this.
+	entries = slices.DeleteFunc(entries, func(entry os.DirEntry) bool {
+		s, n, ok := numbered(entry.Name())
+		return !ok || s != scheme || n <= number
+	})
 	for _, path := range candidates(filepath.Dir(last), entries) {
-		s, n, ok := numbered(filepath.Base(path))
-		if !ok || s != scheme || n <= number {
-			continue
-		}
 		if _, listed := known[strings.TrimSuffix(path, packedExtension)]; listed {
 			continue
 		}

@@ -11,12 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// DecodeText reads the text of an offered_qos_profiles entry, as channel metadata, database columns and metadata
-// versions 4 to 8 keep it. An empty text is no offer.
-func DecodeText(text string) ([]Profile, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
+func decodeText(text string) ([]Profile, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
 		return nil, fmt.Errorf("parse offered qos profiles: %w", err)
