@@ -71,8 +71,8 @@ func program(b *testing.B) string {
 	return path
 }
 
-// call runs the program and gives its output and the largest memory it had.
-func call(b *testing.B, program string, args ...string) (output string, peak int64) {
+// start runs the program and gives its output and the largest memory it had.
+func start(b *testing.B, program string, args ...string) (output string, peak int64) {
 	b.Helper()
 	command := exec.Command(program, args...)
 	out, err := command.Output()
@@ -92,9 +92,9 @@ func BenchmarkInfo(b *testing.B) {
 			var worst time.Duration
 			var memory int64
 			for b.Loop() {
-				start := time.Now()
-				output, peak := call(b, rosbagd, args...)
-				worst, memory = max(worst, time.Since(start)), max(memory, peak)
+				begin := time.Now()
+				output, peak := start(b, rosbagd, args...)
+				worst, memory = max(worst, time.Since(begin)), max(memory, peak)
 				if len(args) > 1 && !strings.Contains(output, "large_99.mcap") {
 					b.Fatal(output)
 				}
@@ -112,7 +112,7 @@ func BenchmarkWholeBag(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var memory int64
 			for b.Loop() {
-				_, peak := call(b, rosbagd, args...)
+				_, peak := start(b, rosbagd, args...)
 				memory = max(memory, peak)
 			}
 			b.SetBytes(100 * 100_000_000)

@@ -224,6 +224,13 @@ func (s *summary) readMetadata(index *mcaplib.MetadataIndex) error {
 		return s.corrupt(s.start, errNoRecord)
 	}
 	w := window{source: s.source}
+	if rest := s.start - int64(index.Offset); rest > 0 && index.Length <= uint64(min(rest, windowLen)) {
+		var err error
+		if w.buffer, err = s.slice(int64(index.Offset), int64(index.Length)); err != nil {
+			return err
+		}
+		w.at = int64(index.Offset) // no more is read than the record, if the index is right
+	}
 	rec, err := w.record(int64(index.Offset), s.start)
 	if err != nil {
 		return err
