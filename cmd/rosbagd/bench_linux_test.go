@@ -17,9 +17,9 @@ import (
 	"rosbagd/storage/storagetest"
 )
 
-// largeBag has 100 files of 100 MB, 20 topics and 1,000 messages a file. There is one file on the disk, with 100 names:
+// hundredFiles has 100 files of 100 MB, 20 topics and 1,000 messages a file. There is one file on the disk, with 100 names:
 // what is read of each is the same, and the benchmark needs no 10 GB.
-func largeBag(b *testing.B) string {
+func hundredFiles(b *testing.B) string {
 	b.Helper()
 	const files, megabytes, topics = 100, 100, 20
 	path := filepath.Join(b.TempDir(), "large")
@@ -71,34 +71,36 @@ func program(b *testing.B) string {
 	return path
 }
 
-// start runs the program and gives its output and the largest memory it had.
-func start(b *testing.B, program string, args ...string) (output string, peak int64) {
+// start runs the program and gives its output, the time of a core that it took, and the largest memory it had.
+func start(b *testing.B, program string, args ...string) (output string, cpu time.Duration, peak int64) {
 	b.Helper()
 	command := exec.Command(program, args...)
 	out, err := command.Output()
 	require.NoError(b, err)
 	usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
 	require.True(b, ok)
-	return string(out), usage.Maxrss << 10
+	return string(out), command.ProcessState.UserTime() + command.ProcessState.SystemTime(), usage.Maxrss << 10
 }
 
 // BenchmarkInfo is a whole call, the start of the process included, on 100 files of 100 MB; the start alone beside it.
 func BenchmarkInfo(b *testing.B) {
-	path, rosbagd := largeBag(b), program(b)
+	path, rosbagd := hundredFiles(b), program(b)
 	for name, args := range map[string][]string{
 		"start alone": {"--version"}, "plain": {"info", path}, "json": {"info", path, "--json"},
 	} {
 		b.Run(name, func(b *testing.B) {
-			var worst time.Duration
+			var worst, core time.Duration
 			var memory int64
 			for b.Loop() {
 				begin := time.Now()
-				output, peak := start(b, rosbagd, args...)
+				output, cpu, peak := start(b, rosbagd, args...)
+				core += cpu
 				worst, memory = max(worst, time.Since(begin)), max(memory, peak)
 				if len(args) > 1 && !strings.Contains(output, "large_99.mcap") {
 					b.Fatal(output)
 				}
 			}
+			b.ReportMetric(float64(core.Microseconds())/1000/float64(b.N), "core-ms/op")
 			b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
 			b.ReportMetric(float64(memory)/(1<<20), "MB-resident")
 		})
@@ -107,12 +109,12 @@ func BenchmarkInfo(b *testing.B) {
 
 // BenchmarkWholeBag reads the 10 GB.
 func BenchmarkWholeBag(b *testing.B) {
-	path, rosbagd := largeBag(b), program(b)
+	path, rosbagd := hundredFiles(b), program(b)
 	for name, args := range map[string][]string{"info -v": {"info", "-v", path}, "verify": {"verify", path}} {
 		b.Run(name, func(b *testing.B) {
 			var memory int64
 			for b.Loop() {
-				_, peak := start(b, rosbagd, args...)
+				_, _, peak := start(b, rosbagd, args...)
 				memory = max(memory, peak)
 			}
 			b.SetBytes(100 * 100_000_000)
