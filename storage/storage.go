@@ -86,6 +86,8 @@ type Order int
 // The orders of a bag; equal times keep the order of the file.
 const (
 	ByLogTime Order = iota
+	// ByPublishTime may give a message later that took long to be received, where a format keeps no index of sent times;
+	// the package of the format says how long.
 	ByPublishTime
 	ByFile // as the messages stand in the file
 )

@@ -239,3 +239,13 @@ func TestDamagedSummaryWithoutChecksum(t *testing.T) {
 	require.Len(t, got, 40)
 	require.Equal(t, uint64(40), info.MessageCount)
 }
+
+// TestSearchMeetsChunksOfNonsense finds what looks like a chunk without a checksum, but has no records in it.
+func TestSearchMeetsChunksOfNonsense(t *testing.T) {
+	b := build(t).two().chunk(chunkKind{}, talk(10, 1)...)
+	b.add([]byte("no record"), chunkRecord(t, chunkKind{noCRC: true}, 1, 2, []byte("neither is this one")))
+	b.chunk(chunkKind{}, talk(10, 100)...)
+	got, info, _ := payloads(t, b.bytes)
+	require.Len(t, got, 20)
+	require.Contains(t, info.Damage, "20 messages can be read")
+}

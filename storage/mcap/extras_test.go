@@ -31,7 +31,7 @@ func visited(t *testing.T, data []byte) (got []string, err error) {
 }
 
 func TestExtras(t *testing.T) {
-	make := func(kind summaryKind, crc bool) []byte {
+	file := func(kind summaryKind, crc bool) []byte {
 		return build(t).metadata("rosbag2", "serialized_metadata", "version: 9").metadata("one", "k", "v", "l", "").
 			two().attachment("a.txt", []byte(strings.Repeat("data", 50_000)), crc).chunk(chunkKind{}, talk(5, 1)...).
 			attachment("empty", nil, crc).metadata("two").metadata("rosbag2", "ROS_DISTRO", "jazzy").
@@ -46,7 +46,7 @@ func TestExtras(t *testing.T) {
 	} {
 		for _, crc := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, crc %v", name, crc), func(t *testing.T) {
-				data := make(kind, crc)
+				data := file(kind, crc)
 				got, err := visited(t, data)
 				require.NoError(t, err)
 				require.Equal(t, want, got)
@@ -64,7 +64,7 @@ func TestExtras(t *testing.T) {
 		}
 	}
 	t.Run("the visitor ends it", func(t *testing.T) {
-		r, err := fromBytes(make(summaryKind{}, true))
+		r, err := fromBytes(file(summaryKind{}, true))
 		require.NoError(t, err)
 		defer r.Close()
 		stop := errors.New("stop")
@@ -73,7 +73,7 @@ func TestExtras(t *testing.T) {
 		require.Equal(t, 1, visits)
 	})
 	t.Run("metadata", func(t *testing.T) {
-		r, err := fromBytes(make(summaryKind{}, true))
+		r, err := fromBytes(file(summaryKind{}, true))
 		require.NoError(t, err)
 		defer r.Close()
 		require.Equal(t, "version: 9", string(r.Info().Metadata))

@@ -15,7 +15,7 @@ import (
 // When many chunks overlap, at most loadedBytes of them are in memory, or loadedChunks if these are larger. The rest are
 // remembered by their next time and read again when it comes.
 const (
-	loadedBytes  = 24 << 20
+	loadedBytes  = 16 << 20
 	loadedChunks = 4
 )
 

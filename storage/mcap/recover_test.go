@@ -149,7 +149,7 @@ func (l layout) require(t *testing.T, damaged []byte, what string) {
 	for _, order := range []storage.Order{storage.ByFile, storage.ByLogTime} {
 		got, faults := collect(t, r, storage.Query{Order: order})
 		require.Equal(t, len(want), len(got), "%s: %s", what, r.Info().Damage)
-		require.Equal(t, want, saidBy(got), what)
+		requireSame(t, want, saidBy(got), "%s", what)
 		if lost > 0 {
 			require.True(t, r.Info().Damage != "" || len(faults) > 0, "%s: nothing is told of %d lost messages", what, lost)
 		}

@@ -26,9 +26,9 @@ type Stream struct {
 	unknown int    // messages of the chunk whose channel nobody described
 	faults  []error
 
-	started, done bool
-	chunked       bool
-	wasted        int64 // bytes of chunks that turned out to be none
+	done    bool
+	chunked bool
+	wasted  int64 // bytes of chunks that turned out to be none
 }
 
 // OpenStream begins to read an MCAP file from r. The name is for errors.

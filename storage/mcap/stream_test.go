@@ -95,7 +95,7 @@ func TestDamagedStream(t *testing.T) {
 			}
 			_, got, faults := drain(t, bytes.NewReader(damaged))
 			require.Equal(t, len(want), len(got), what)
-			require.Equal(t, want, saidBy(got), what)
+			requireSame(t, want, saidBy(got), "%s", what)
 			require.True(t, lost == 0 || len(faults) > 0, "%s: nothing is told of %d lost messages", what, lost)
 		}
 	})

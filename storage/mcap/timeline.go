@@ -18,7 +18,7 @@ import (
 // messages that were received within sentWindow of being sent; one that took longer is given as soon as it is met.
 const (
 	exactBytes = 64 << 20
-	sentWindow = 10 * time.Second
+	sentWindow = 2 * time.Second
 )
 
 // timeline orders the blocks of a chunkList by the first of their times in one of the orders. Blocks may overlap.
