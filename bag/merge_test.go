@@ -2,6 +2,7 @@ package bag_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -81,7 +82,7 @@ func drain(t fatal, it storage.Iterator) (messages []storage.Message, faults []e
 	t.Helper()
 	for {
 		m, err := it.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			require.NoError(t, it.Close())
 			return messages, faults
 		}
@@ -155,7 +156,7 @@ func TestMergeIsAStableSort(t *testing.T) {
 		}
 		slices.SortStableFunc(all, func(a, b storage.Message) int { return cmp.Compare(key(a), key(b)) })
 		for _, m := range all {
-			want = append(want, fmt.Sprint([]string{"/a", "/b"}[m.Topic], m.LogTimeNanos, m.PublishTimeNanos, m.Data))
+			want = append(want, fmt.Sprint([]string{"/a", "/b"}[m.Topic], m.LogTimeNanos, m.PublishTimeNanos, string(m.Data)))
 		}
 		query.OnFile = func(_, opened string) { order = append(order, opened) }
 		it, err := reader.Messages(query)
@@ -164,7 +165,7 @@ func TestMergeIsAStableSort(t *testing.T) {
 		require.Empty(r, faults)
 		var got []string
 		for _, m := range messages {
-			got = append(got, fmt.Sprint(topics[m.Topic].Name, m.LogTimeNanos, m.PublishTimeNanos, m.Data))
+			got = append(got, fmt.Sprint(topics[m.Topic].Name, m.LogTimeNanos, m.PublishTimeNanos, string(m.Data)))
 		}
 		require.Equal(r, want, got)
 		require.Len(r, slices.Compact(slices.Sorted(slices.Values(order))), len(order), "a file is told once")
