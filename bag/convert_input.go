@@ -3,6 +3,7 @@ package bag
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"rosbagd/storage"
 	"rosbagd/storage/formats"
@@ -10,7 +11,8 @@ import (
 
 // openInputs opens all inputs as one.
 func openInputs(inputs []ConvertInput) (*Reader, error) {
-	options := ReaderOptions{StorageID: inputs[0].StorageID, Config: inputs[0].Config}
+	// Compressed files are unpacked first: while they are, the order of their messages is not quite exact.
+	options := ReaderOptions{StorageID: inputs[0].StorageID, Config: inputs[0].Config, Unpack: UnpackOptions{StreamAbove: math.MaxInt64}}
 	paths := make([]string, 0, len(inputs))
 	for _, in := range inputs {
 		if in.Config.Path != options.Config.Path {

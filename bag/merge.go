@@ -23,6 +23,11 @@ type Query struct {
 // opened when the first of its messages may be the next one, and closed behind its last, so that no more files are open
 // than overlap. Where metadata.yaml tells the times of the files, those outside the time range are not opened at all.
 //
+// A compressed MCAP file of some size gives its messages while it is still being unpacked, from its start on by log time
+// or as they stand in it. By log time they are sorted within 16 MiB, and none is given before the one with which the
+// file begins by its metadata; a message that is further out of order is given late, with a note. Any other query, and
+// any other file that is compressed as a whole, waits until the file is unpacked.
+//
 // The time when a message was sent is in no index: by that order every file is read once before the first message,
 // unless there is but one. ByFile is file after file in the order of the metadata, as rosbag2 plays.
 //

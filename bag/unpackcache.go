@@ -26,7 +26,7 @@ type UnpackOptions struct {
 	// 0 is $ROSBAGD_CACHE_BYTES, or else 10 GB or a fifth of the disk, whichever is less.
 	MaxBytes int64
 	// StreamAbove is the compressed size in bytes above which messages are given while the file is still being unpacked,
-	// see Reader.Messages. 0 is 32 MiB.
+	// see Reader.Messages. 0 is 32 MiB; with the largest number there is, files are always unpacked first.
 	StreamAbove int64
 	// Progress is told how far unpacking is, from a goroutine of the Reader; it must not block. Nil is nobody.
 	Progress func(UnpackProgress)

@@ -49,7 +49,7 @@ func (c *infoCall) run(cmd *cobra.Command, path string) (err error) {
 	if c.json && c.text.TopicNames {
 		return usagef("--json and --topic-name: choose one of them")
 	}
-	reader, err := openBag(path, c.storageID)
+	reader, err := openBag(path, c.storageID, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

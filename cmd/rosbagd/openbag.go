@@ -3,19 +3,43 @@ package main
 import (
 	"errors"
 	"io"
+	"path/filepath"
+	"sync"
 
 	"rosbagd/bag"
 	"rosbagd/storage"
 )
 
-// openBag opens a bag for a verb that shows or plays it, and looks at the ends of its files.
-func openBag(path, storageID string) (*bag.Reader, error) {
-	reader, err := bag.Open(path, bag.ReaderOptions{StorageID: storageID})
+// openBag opens a bag for a verb that shows or plays it, and looks at the ends of its files. When a compressed file is
+// unpacked, a bar on stderr says how far that is.
+func openBag(path, storageID string, stderr io.Writer) (*bag.Reader, error) {
+	reader, err := bag.Open(path, bag.ReaderOptions{StorageID: storageID, Unpack: bag.UnpackOptions{Progress: showUnpacking(stderr)}})
 	if err != nil {
 		return nil, bagError(err)
 	}
 	reader.CheckFiles()
 	return reader, nil
+}
+
+// showUnpacking draws a bar for the files of a bag, one after the other.
+func showUnpacking(stderr io.Writer) func(bag.UnpackProgress) {
+	var mu sync.Mutex
+	bars := map[string]*bar{}
+	return func(p bag.UnpackProgress) {
+		mu.Lock()
+		defer mu.Unlock()
+		if p.Bytes >= p.Total {
+			if drawn := bars[p.Path]; drawn != nil {
+				drawn.clear()
+			}
+			delete(bars, p.Path)
+			return
+		}
+		if bars[p.Path] == nil {
+			bars[p.Path] = newBar(stderr, "unpacking "+filepath.Base(p.Path))
+		}
+		bars[p.Path].show(float64(p.Bytes) / float64(p.Total))
+	}
 }
 
 // printNotes tells what is missing or damaged in a bag, as far as it was met until now.

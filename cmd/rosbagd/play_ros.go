@@ -21,7 +21,7 @@ import (
 
 // runPlay plays one bag, once or as often as services ask for it.
 func runPlay(ctx context.Context, call *playCall, stderr io.Writer) error {
-	reader, err := openBag(call.bag, call.storageID)
+	reader, err := openBag(call.bag, call.storageID, stderr)
 	if err != nil {
 		return err
 	}
