@@ -4,20 +4,39 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	lib "modernc.org/sqlite/lib"
 )
 
-// checkpointPragma makes SQLite move the log into the file when it has 64 MiB, instead of 4: each time costs two syncs
-// within a commit, and Sync does most of the moving outside of Write.
-const checkpointPragma = "wal_autocheckpoint = 16384"
+// logPragmas are set before those of preset and config.
+func logPragmas() []string {
+	return []string{
+		checkpointPragma,
+		"journal_size_limit = 0", // a log that is begun anew is cut, so that its size tells how much is in it
+	}
+}
+
+const (
+	// checkpointPragma makes SQLite move the log into the file when it has 256 MiB, instead of 4: each time holds up a
+	// commit for two syncs. Sync, which holds up nobody, moves it from moveLen on, so that SQLite has little left to do.
+	checkpointPragma = "wal_autocheckpoint = 65536"
+	moveLen          = 32 << 20
+)
 
 // durable syncs the file and its write-ahead log through descriptors of its own: synchronous = NORMAL does not sync at
 // commit, and SQLite has no call that syncs a log without holding up its writer.
 type durable struct {
 	path string
 	file *os.File
+
+	moving sync.Mutex  // held while mover works
+	mover  *connection // a second connection, made when it is first needed
+	// released tells that the log is about to go.
+	released bool
 
 	mu     sync.Mutex // the fields below; not held while the disk is waited for
 	log    *os.File   // the -wal file, nil without one
@@ -71,6 +90,35 @@ func (d *durable) sync() error {
 	if err := d.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", d.path, plainPath(err))
 	}
+	if log != nil {
+		return d.move(log)
+	}
+	return nil
+}
+
+// move brings a long log into the file, beside whoever writes. What is written meanwhile stays in the log.
+func (d *durable) move(log *os.File) error {
+	info, err := log.Stat()
+	if err != nil || info.Size() < moveLen {
+		return err
+	}
+	d.moving.Lock()
+	defer d.moving.Unlock()
+	if d.released {
+		return nil
+	}
+	if d.mover == nil {
+		absolute, err := filepath.Abs(d.path)
+		if err != nil {
+			return fmt.Errorf("sync %s: %w", d.path, err)
+		}
+		if d.mover, err = connect(absolute, "", lib.SQLITE_OPEN_READWRITE); err != nil {
+			return fmt.Errorf("sync %s: %w", d.path, err)
+		}
+	}
+	if _, err := d.mover.exec("PRAGMA wal_checkpoint(PASSIVE)"); err != nil && !busy(err) {
+		return fmt.Errorf("sync %s: %w", d.path, err)
+	}
 	return nil
 }
 
@@ -82,13 +130,22 @@ func plainPath(err error) error {
 	return err
 }
 
-// release lets SQLite end its use of the log.
-func (d *durable) release() {
+// release lets SQLite end its use of the log, when only the writer's connection is left.
+func (d *durable) release() error {
+	d.moving.Lock()
+	d.released = true
+	var err error
+	if d.mover != nil {
+		err = d.mover.close()
+		d.mover = nil
+	}
+	d.moving.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shared != nil {
-		_ = unlock(d.shared, deadManByte, 1)
+		_ = unlock(d.shared, deadManByte, 1) // one that was never held is none to give back
 	}
+	return err
 }
 
 // close ends it, after a sync that is under way.

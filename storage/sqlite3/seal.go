@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"rosbagd/storage"
 )
@@ -44,9 +45,15 @@ func (w *Writer) leaveLog() error {
 	if err != nil || !strings.EqualFold(mode, "wal") {
 		return err
 	}
-	w.durable.release()
-	if _, err := w.c.exec("PRAGMA journal_mode = DELETE"); !busy(err) {
+	if err := w.durable.release(); err != nil {
 		return err
+	}
+	// SQLite does not wait here, but a reader is gone in a moment.
+	for range 100 {
+		if _, err = w.c.exec("PRAGMA journal_mode = DELETE"); !busy(err) {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	if _, err := w.c.exec("PRAGMA wal_checkpoint(PASSIVE)"); err != nil && !busy(err) {
 		return err
@@ -77,8 +84,7 @@ func (w *Writer) close() error {
 	if w.failed == nil {
 		w.failed = fmt.Errorf("write %s: %w", w.path, storage.ErrSealed)
 	}
-	w.durable.release()
-	err := w.c.close()
+	err := errors.Join(w.durable.release(), w.c.close())
 	w.c = nil
 	if err != nil {
 		err = fmt.Errorf("close %s: %w", w.path, err)

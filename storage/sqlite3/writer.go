@@ -113,7 +113,7 @@ func (w *Writer) create(pragmas []string, options storage.CreateOptions) error {
 	if _, err := w.c.exec("PRAGMA busy_timeout = 10000"); err != nil {
 		return err
 	}
-	for _, pragma := range append([]string{checkpointPragma}, pragmas...) {
+	for _, pragma := range append(logPragmas(), pragmas...) {
 		if _, err := w.c.exec("PRAGMA " + pragma); err != nil {
 			return fmt.Errorf("set pragma %q: %w", pragma, err)
 		}

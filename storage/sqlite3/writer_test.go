@@ -2,6 +2,7 @@ package sqlite3
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -236,8 +237,9 @@ func TestSyncBesideWriting(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				require.NoError(t, w.Sync())
-				require.Positive(t, w.Size())
+				if err := w.Sync(); err != nil || w.Size() <= 0 {
+					panic(fmt.Sprint("sync: ", err))
+				}
 			}
 		}
 	})
@@ -245,13 +247,22 @@ func TestSyncBesideWriting(t *testing.T) {
 	for i := range messages {
 		messages[i].Data = make([]byte, 10_000)
 	}
-	for range 100 {
+	for range 100 { // 100 MB, so that the log is moved several times
 		require.NoError(t, w.Write(messages))
 		require.NoError(t, w.Flush())
 	}
 	close(stop)
 	group.Wait()
+	require.NoError(t, w.Sync())
+	require.NotNil(t, w.durable.mover)
+	log, err := os.Stat(path + logSuffix)
+	require.NoError(t, err)
+	file, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Greater(t, file.Size(), int64(90<<20))
+	require.Positive(t, log.Size())
 	require.NoError(t, w.Seal(nil))
+	require.NoFileExists(t, path+logSuffix)
 	require.NoError(t, w.Sync())
 	require.Equal(t, uint64(10_000), open(t, path).Info().MessageCount)
 }
