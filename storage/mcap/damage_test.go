@@ -171,6 +171,11 @@ func TestFirstPageLost(t *testing.T) {
 	require.Len(t, got, 20)
 	require.Len(t, faults, 1)
 
+	require.True(t, matches([]byte("\x89MCAP0\r\nrest of")))
+	require.True(t, matches([]byte("\x89MCAQ0\r\nrest of")))
+	require.False(t, matches([]byte("\x89PNG\r\n\x1a\nrest of")))
+	require.False(t, matches([]byte("SQLite format 3\x00")))
+	require.False(t, matches(make([]byte, 16)))
 	_, err := fromBytes(make([]byte, 100_000))
 	require.ErrorIs(t, err, storage.ErrUnknownFormat)
 }

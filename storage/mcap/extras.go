@@ -19,31 +19,59 @@ type extraRef struct {
 }
 
 // Extras implements storage.ExtraReader. The metadata records that rosbag2 writes itself are left out. An attachment is
-// streamed; when its checksum is wrong, reading its Data ends with a *storage.CorruptionError instead of io.EOF.
+// streamed; when its checksum is wrong, reading its Data ends with a *storage.CorruptionError instead of io.EOF. What can
+// not be read at all is passed over and makes a *storage.CorruptionError at the end.
 func (r *Reader) Extras(attachment func(storage.Attachment) error, record func(storage.Record) error) error {
 	extras, err := r.extras()
 	if err != nil {
 		return err
 	}
-	w := window{source: r.source, step: 4 << 10}
+	var damaged []error
 	for _, extra := range extras {
-		rec, err := w.record(extra.offset, r.size)
-		if err != nil {
-			return err
+		visit, err := r.extra(extra, attachment, record)
+		if isCorruption(err) {
+			damaged = append(damaged, err)
+			continue
 		}
-		if rec.op != extra.op {
-			return r.corrupt(extra.offset, errNoRecord)
-		}
-		if extra.op == mcaplib.OpAttachment {
-			err = r.visitAttachment(rec, attachment)
-		} else {
-			err = r.visitRecord(&w, rec, record)
+		if err == nil {
+			err = visit()
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return errors.Join(damaged...)
+}
+
+// extra reads an attachment or a record, and gives what hands it to the visitor.
+func (r *Reader) extra(
+	extra extraRef, attachment func(storage.Attachment) error, record func(storage.Record) error,
+) (visit func() error, err error) {
+	w := window{source: r.source, step: 1}
+	rec, err := w.record(extra.offset, r.size)
+	if err != nil {
+		return nil, err
+	}
+	if rec.op != extra.op {
+		return nil, r.corrupt(extra.offset, errNoRecord)
+	}
+	if extra.op == mcaplib.OpAttachment {
+		return r.visitAttachment(rec, attachment)
+	}
+	body, err := w.body(rec)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := mcaplib.ParseMetadata(body)
+	if err != nil {
+		return nil, r.corrupt(rec.offset, err)
+	}
+	return func() error {
+		if parsed.Name == metadataRecord {
+			return nil
+		}
+		return record(storage.Record{Name: parsed.Name, Values: parsed.Metadata})
+	}, nil
 }
 
 func (r *Reader) extras() ([]extraRef, error) {
@@ -57,21 +85,6 @@ func (r *Reader) extras() ([]extraRef, error) {
 		r.contents.extras, r.contents.extrasKnown = found.extras, true
 	}
 	return r.contents.extras, nil
-}
-
-func (r *Reader) visitRecord(w *window, rec record, visit func(storage.Record) error) error {
-	body, err := w.body(rec)
-	if err != nil {
-		return err
-	}
-	parsed, err := mcaplib.ParseMetadata(body)
-	if err != nil {
-		return r.corrupt(rec.offset, err)
-	}
-	if parsed.Name == metadataRecord {
-		return nil
-	}
-	return visit(storage.Record{Name: parsed.Name, Values: parsed.Metadata})
 }
 
 // attachmentHead is an attachment record without its data (MCAP specification, Attachment).
@@ -115,19 +128,21 @@ func readAttachmentHead(src source, rec record) (attachmentHead, error) {
 	return head, nil
 }
 
-func (r *Reader) visitAttachment(rec record, visit func(storage.Attachment) error) error {
+func (r *Reader) visitAttachment(rec record, visit func(storage.Attachment) error) (func() error, error) {
 	head, err := readAttachmentHead(r.source, rec)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := r.attachmentData(rec, head)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return visit(storage.Attachment{
-		Name: head.name, MediaType: head.mediaType, LogTimeNanos: nanos(head.logTime),
-		CreateTimeNanos: nanos(head.createTime), Size: int64(head.dataLen), Data: data,
-	})
+	return func() error {
+		return visit(storage.Attachment{
+			Name: head.name, MediaType: head.mediaType, LogTimeNanos: nanos(head.logTime),
+			CreateTimeNanos: nanos(head.createTime), Size: int64(head.dataLen), Data: data,
+		})
+	}, nil
 }
 
 // attachmentData reads the data of an attachment. The checksum is of everything from the first field to the data.

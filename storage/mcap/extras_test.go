@@ -63,6 +63,14 @@ func TestExtras(t *testing.T) {
 			})
 		}
 	}
+	t.Run("what is damaged is passed over", func(t *testing.T) {
+		data := file(summaryKind{}, true)
+		at := bytes.Index(data, []byte("a.txt")) - 4 // its length
+		data[at+1] ^= 0xff
+		got, err := visited(t, data)
+		require.True(t, isCorruption(err), "%v", err)
+		require.Equal(t, append(want[:1:1], want[2:]...), got)
+	})
 	t.Run("the visitor ends it", func(t *testing.T) {
 		r, err := fromBytes(file(summaryKind{}, true))
 		require.NoError(t, err)

@@ -1,10 +1,7 @@
 package mcap
 
 import (
-	"bytes"
 	"io"
-
-	mcaplib "github.com/foxglove/mcap/go/mcap"
 
 	"rosbagd/storage"
 )
@@ -23,7 +20,7 @@ func Format() storage.Format {
 		Description: "MCAP file, chunked and indexed (Foxglove MCAP, profile ros2)",
 		Presets:     []string{"none", "fastwrite", "zstd_fast", "zstd_small"},
 		MinSplit:    1024,
-		Matches:     func(head []byte) bool { return bytes.HasPrefix(head, mcaplib.Magic) },
+		Matches:     matches,
 		Create: func(path string, create storage.CreateOptions) (storage.Writer, error) {
 			options, err := optionsOf(create)
 			if err != nil {

@@ -96,6 +96,11 @@ func (r *Reader) withoutSummary(err error) (*contents, error) {
 	return found, err
 }
 
+// matches tells whether a file of which these are the first bytes is of this format. Most of the magic has to be right.
+func matches(head []byte) bool {
+	return len(head) >= len(mcaplib.Magic) && head[0] != 0 && resembles(head[:len(mcaplib.Magic)])
+}
+
 // resembles tells whether a file can be one of this format whose first bytes are damaged: most of them are right, or all
 // are zero because the first page was lost.
 func resembles(head []byte) bool {

@@ -3,6 +3,7 @@ package mcap
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"rosbagd/storage"
 	"rosbagd/storage/storagetest"
@@ -338,6 +340,33 @@ func TestSeekAndTopicsReadOnlyWhatTheyNeed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, messages[1500:1501], storagetest.All(t, it))
 	require.Less(t, source.bytes, int64(50_000))
+}
+
+// TestSeveralIteratorsAtOnce shares a reader whose chunks have yet to be found.
+func TestSeveralIteratorsAtOnce(t *testing.T) {
+	data := build(t).two().bare(talk(7, 1)...).chunk(chunkKind{compression: "zstd"}, talk(100, 5)...).
+		chunk(chunkKind{compression: "lz4"}, talk(100, 50)...).attachment("a", []byte("x"), true).end(summaryKind{})
+	r, err := fromBytes(data)
+	require.NoError(t, err)
+	defer r.Close()
+	var group errgroup.Group
+	for _, order := range []storage.Order{storage.ByLogTime, storage.ByPublishTime, storage.ByFile} {
+		for range 3 {
+			group.Go(func() error {
+				it, err := r.Messages(storage.Query{Order: order})
+				n := 0
+				for ; err == nil; n++ {
+					_, err = it.Next()
+				}
+				if !errors.Is(err, io.EOF) || n-1 != 207 {
+					return fmt.Errorf("%d messages: %w", n-1, err)
+				}
+				_ = r.Info()
+				return r.Extras(func(storage.Attachment) error { return nil }, func(storage.Record) error { return nil })
+			})
+		}
+	}
+	require.NoError(t, group.Wait())
 }
 
 func TestDataStaysValid(t *testing.T) {
