@@ -141,8 +141,8 @@ func TestMetadataThatCanNotBeWrittenIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			on := wrapped(func(w storage.Writer) storage.Writer { return w })
 			on.open = func(path string) (directory, error) {
-				real, err := openDirectory(path)
-				broken.directory = real
+				opened, err := openDirectory(path)
+				broken.directory = opened
 				return broken, err
 			}
 			path := filepath.Join(t.TempDir(), "demo")
@@ -178,8 +178,8 @@ func TestFileThatCanNotBeCompressedStaysAsItIs(t *testing.T) {
 	}
 	on := wrapped(func(w storage.Writer) storage.Writer { return w })
 	on.open = func(path string) (directory, error) {
-		real, err := openDirectory(path)
-		return compressedOnly{failingDirectory{directory: real, file: failing}}, err
+		opened, err := openDirectory(path)
+		return compressedOnly{failingDirectory{directory: opened, file: failing}}, err
 	}
 	path := filepath.Join(t.TempDir(), "demo")
 	told := make(chan string, 3)
