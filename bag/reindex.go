@@ -59,8 +59,9 @@ func Reindex(ctx context.Context, directory string, options ReindexOptions) (*Re
 		return nil, err
 	}
 	result := &Reindexed{}
+	before, text, note := oldMetadata(directory)
 	if options.Repair {
-		if err := result.repair(ctx, paths, options); err != nil {
+		if err := result.repair(ctx, paths, before, options); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +69,6 @@ func Reindex(ctx context.Context, directory string, options ReindexOptions) (*Re
 	if err != nil {
 		return nil, err
 	}
-	before, text, note := oldMetadata(directory)
 	if note != "" {
 		result.Notes = append(result.Notes, note)
 	}
@@ -109,10 +109,15 @@ func filesForReindex(directory string) ([]string, error) {
 	return paths, nil
 }
 
-// incomplete tells whether a file was left out or has damage.
+// incomplete tells whether a file was left out or has damage that costs messages, as far as can be told.
 func (r *Reader) incomplete(paths []string) bool {
-	return len(r.files) < len(paths) ||
-		slices.ContainsFunc(r.files, func(f *file) bool { return f.damaged })
+	return len(r.files) < len(paths) || slices.ContainsFunc(r.files, func(f *file) bool {
+		if !f.damaged {
+			return false
+		}
+		info, err := r.learn(f)
+		return err != nil || !info.Harmless
+	})
 }
 
 // oldMetadata is the metadata.yaml that is there, as it is and understood. A malformed one is as good as none, apart

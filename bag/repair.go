@@ -28,7 +28,7 @@ type Repaired struct {
 }
 
 // repair rewrites the files that are not whole. Those that can not be opened at all are left for the caller to name.
-func (result *Reindexed) repair(ctx context.Context, paths []string, options ReindexOptions) error {
+func (result *Reindexed) repair(ctx context.Context, paths []string, before *Metadata, options ReindexOptions) error {
 	for _, path := range paths {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -40,6 +40,9 @@ func (result *Reindexed) repair(ctx context.Context, paths []string, options Rei
 		if repaired == nil {
 			continue
 		}
+		if before != nil {
+			repaired.compare(before.Files)
+		}
 		result.Repaired = append(result.Repaired, *repaired)
 		result.Lost = result.Lost || repaired.Missing != ""
 		if options.OnRepaired != nil {
@@ -47,6 +50,18 @@ func (result *Reindexed) repair(ctx context.Context, paths []string, options Rei
 		}
 	}
 	return nil
+}
+
+// compare adds how many messages metadata.yaml tells of that were not found. It may have been made from the damaged file,
+// so fewer that it tells of prove nothing.
+func (repaired *Repaired) compare(files []FileInfo) {
+	plain := func(path string) string { return strings.TrimSuffix(filepath.Base(path), packedExtension) }
+	for _, told := range files {
+		if plain(told.Path) == plain(repaired.Path) && told.MessageCount > repaired.Kept {
+			lost := told.MessageCount - repaired.Kept
+			repaired.Missing = sentences(fmt.Sprintf("%d of %d messages", lost, told.MessageCount), repaired.Missing)
+		}
+	}
 }
 
 // repairFile returns nil for a file that is whole, and for one that can not be opened.
@@ -165,7 +180,10 @@ func (repaired *Repaired) write(ctx context.Context, format storage.Format, temp
 	if err := salvaged.copyFile(ctx, reader, writer); err != nil {
 		return errors.Join(err, writer.Close())
 	}
-	repaired.Missing = sentences(info.Damage, salvaged.missing())
+	repaired.Missing = salvaged.missing()
+	if !info.Harmless {
+		repaired.Missing = sentences(info.Damage, repaired.Missing)
+	}
 	written := writer.Info()
 	repaired.Kept = written.MessageCount
 	inner, err := copyOfMetadata(repaired.Path, info, written)

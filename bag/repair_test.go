@@ -260,6 +260,29 @@ func TestRepairLeavesWholeFilesAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestRepairTellsOfMessagesThatMetadataKnowsOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		cut  int64
+		want string
+	}{
+		"only the end is gone": {cut: 200},
+		"messages are gone":    {cut: 60_000, want: " of 154 messages; "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := copyBag(t, "mcap_split")
+			path := filepath.Join(directory, "mcap_split_1.mcap")
+			stat, err := os.Stat(path)
+			require.NoError(t, err)
+			require.NoError(t, os.Truncate(path, stat.Size()-test.cut))
+			result := reindex(t, directory, bag.ReindexOptions{Repair: true})
+			require.Len(t, result.Repaired, 1)
+			require.Equal(t, test.want != "", result.Lost)
+			require.Contains(t, result.Repaired[0].Missing, test.want)
+			require.Equal(t, 467-154+result.Repaired[0].Kept, open(t, directory).Metadata().MessageCount)
+		})
+	}
+}
+
 func TestRepairOfACompressedFileWithoutEndMark(t *testing.T) {
 	directory := copyBag(t, noEndMark)
 	want := read(t, open(t, directory), bag.Query{})

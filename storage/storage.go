@@ -76,6 +76,8 @@ type Info struct {
 	ROSDistro string
 	// Damage says in one sentence what is missing when the file was not finished or is damaged; empty for a whole file.
 	Damage string
+	// Harmless tells that the Damage costs no message.
+	Harmless bool
 	// Unindexed tells that the file has no index or summary of its own, so that all of it was gone through to describe it.
 	Unindexed bool
 }

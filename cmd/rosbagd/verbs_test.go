@@ -143,7 +143,7 @@ func TestReindexTellsWhatItDid(t *testing.T) {
 	path := filepath.Join(directory, "mcap_split_2.mcap")
 	stat, err := os.Stat(path)
 	require.NoError(t, err)
-	require.NoError(t, os.Truncate(path, stat.Size()-100))
+	require.NoError(t, os.Truncate(path, stat.Size()/2))
 
 	code, stdout, stderr := call("reindex", directory)
 	require.Equal(t, exitDataLost, code)
@@ -160,7 +160,7 @@ func TestReindexTellsWhatItDid(t *testing.T) {
 	require.Equal(t, exitOK, code)
 	require.Empty(t, stderr)
 	require.NotContains(t, stdout, "Repaired")
-	require.Equal(t, uint64(467), messagesIn(t, directory))
+	require.Less(t, messagesIn(t, directory), uint64(467))
 }
 
 func TestReindexRefusesWhatIsNoBag(t *testing.T) {

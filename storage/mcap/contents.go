@@ -19,6 +19,7 @@ type contents struct {
 	metadata []byte
 	distro   string
 	damage   string
+	harmless bool // the damage costs no message
 	scanned  bool // found by going through the file, since it has no usable summary
 
 	chunks  *chunkList
@@ -87,7 +88,8 @@ func (c *contents) info() (storage.Info, map[uint16]storage.TopicID) {
 	type key struct{ name, typ, format string }
 	info := storage.Info{
 		StorageID: ID, MessageCount: c.total.messages, StartNanos: c.total.start, EndNanos: c.total.end,
-		Metadata: c.metadata, ROSDistro: c.distro, Damage: c.damage, Unindexed: c.scanned,
+		Metadata: c.metadata, ROSDistro: c.distro, Damage: c.damage, Harmless: c.harmless,
+		Unindexed: c.scanned,
 	}
 	topics := make(map[uint16]storage.TopicID, len(c.order))
 	known := map[key]storage.TopicID{}

@@ -73,7 +73,7 @@ func (r *Reader) open() error {
 			return fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
 		}
 		if found.damage == "" {
-			found.damage = "its first bytes are damaged, no message is missing"
+			found.damage, found.harmless = "its first bytes are damaged, no message is missing", true
 		}
 	}
 	r.contents = found
@@ -92,6 +92,7 @@ func (r *Reader) withoutSummary(err error) (*contents, error) {
 	found, err := scanFile(r, max(0, r.size-doubtfulBytes))
 	if err == nil && found.damage == "" {
 		found.damage = fmt.Sprintf("its end is damaged, %d messages found by reading all of it", found.total.messages)
+		found.harmless = true // the end of the data section was seen
 	}
 	return found, err
 }
