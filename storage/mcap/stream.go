@@ -270,6 +270,9 @@ const largestFound = 64 << 20
 // resume looks for the next place where the stream can be read again: a chunk whose content is good, a schema, a
 // channel, or messages in a row in a file without chunks. Files within payloads are passed over (see search).
 func (s *Stream) resume() error {
+	if head, err := s.feed.peek(1); err == nil && len(head) == 1 && mcaplib.OpCode(head[0]) == mcaplib.OpChunk {
+		s.chunked = true // what is left of a chunk has no checksum
+	}
 	if err := s.feed.discard(1); err != nil {
 		return err
 	}

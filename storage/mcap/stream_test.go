@@ -74,10 +74,10 @@ func TestDamagedStream(t *testing.T) {
 		data := l.channels[1][0][1] // behind the first channel, and the second is let alone too
 		for range damagedFiles(t, 500) {
 			damaged := bytes.Clone(l.data)
-			what := "cut"
+			var what string
 			switch at := data + random.IntN(len(damaged)-data); random.IntN(3) {
 			case 0:
-				damaged = damaged[:at]
+				damaged, what = damaged[:at], fmt.Sprintf("cut at %d", at)
 			case 1:
 				damaged[at] ^= byte(1 + random.IntN(255))
 				what = fmt.Sprintf("byte %d is %#x instead of %#x", at, damaged[at], l.data[at])
