@@ -69,8 +69,10 @@ type Options struct {
 }
 
 // Preset gives the options of a storage preset profile. In rosbag2 "fastwrite" is without chunks, which makes a file
-// that can not be searched; here a chunk costs next to nothing (see BenchmarkWrite), so it leaves out its checksum and
-// nothing else. Without chunks at all is the key noChunking of a storage config.
+// that can not be searched. Here it leaves out the checksum of chunks, which is what costs: of the processor's time of
+// write(2) alone to tmpfs, "none" reaches 0.74 at 10 KB and 0.81 at 1 MB, "fastwrite" 0.82 and 0.93, a file without
+// chunks 0.84 and 0.97 (BenchmarkWrite). So there is next to nothing left to gain for a file that can not be searched;
+// who wants it has the key noChunking of a storage config.
 func Preset(name string) (Options, error) {
 	switch name {
 	case "", "none":

