@@ -10,15 +10,24 @@ import (
 
 // CheckFiles looks at the end of every file and notes what is damaged or not as metadata.yaml tells. Where they differ,
 // Metadata and Topics tell from then on what the files have. Compressed files that are not unpacked yet are passed
-// over. It is called before the Reader is used otherwise.
-func (r *Reader) CheckFiles() {
-	differs := false
+// over. It is called before the Reader is used otherwise. It is false when there are files and none can be read.
+func (r *Reader) CheckFiles() bool {
+	differs, unreadable := false, 0
 	for _, m := range r.members {
-		differs = m.check() || differs
+		changed, readable := m.check()
+		differs = differs || changed
+		if !readable {
+			unreadable++
+		}
 	}
-	if !differs {
-		return
+	if differs {
+		r.correct()
 	}
+	return unreadable < len(r.members)
+}
+
+// correct takes over what the files tell.
+func (r *Reader) correct() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.join(); err != nil {
@@ -36,11 +45,12 @@ func (r *Reader) CheckFiles() {
 }
 
 // check compares the files of a bag with its metadata, and corrects that.
-func (m *member) check() (differs bool) {
+func (m *member) check() (differs, readable bool) {
 	r := m.reader
 	if m.rebuilt {
-		return false // the metadata is what the files tell
+		return false, true // the metadata is what the files tell
 	}
+	readable = len(m.files) == 0
 	if len(m.files) == 0 {
 		r.addNote("%s: metadata.yaml lists no file", m.path)
 	}
@@ -51,7 +61,7 @@ func (m *member) check() (differs bool) {
 	all := true
 	for _, f := range m.files {
 		if r.wouldUnpack(f) {
-			all = false
+			all, readable = false, true
 			continue
 		}
 		found, err := r.inspect(f, &counted)
@@ -62,6 +72,7 @@ func (m *member) check() (differs bool) {
 			}
 			continue
 		}
+		readable = true
 		if f.told && found == f.described {
 			f.known, f.endNanos = true, f.described.EndNanos()
 			continue
@@ -73,7 +84,7 @@ func (m *member) check() (differs bool) {
 		f.described, f.known, f.endNanos = found, true, found.EndNanos()
 	}
 	if !differs {
-		return false
+		return false, readable
 	}
 	m.metadata.Files = nil
 	for _, f := range m.files {
@@ -83,7 +94,7 @@ func (m *member) check() (differs bool) {
 		m.metadata.Topics = counted.Topics
 	}
 	m.metadata.summarize()
-	return true
+	return true, readable
 }
 
 // inspect gives what a file tells, and adds its messages to the topics.

@@ -49,10 +49,12 @@ func (c *infoCall) run(cmd *cobra.Command, path string) (err error) {
 	if c.json && c.text.TopicNames {
 		return usagef("--json and --topic-name: choose one of them")
 	}
-	reader, err := openBag(path, c.storageID, cmd.ErrOrStderr())
+	unpack := bag.UnpackOptions{Progress: showUnpacking(cmd.ErrOrStderr())}
+	reader, err := bag.Open(path, bag.ReaderOptions{StorageID: c.storageID, Unpack: unpack})
 	if err != nil {
-		return err
+		return bagError(err)
 	}
+	readable := reader.CheckFiles()
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	if c.text.TopicNames && c.verbose {
 		fmt.Fprintln(cmd.ErrOrStderr(), "Warning! You have set both the '-t' and '-v' parameters. The '-t' parameter will be ignored.")
@@ -70,5 +72,8 @@ func (c *infoCall) run(cmd *cobra.Command, path string) (err error) {
 		return err
 	}
 	printNotes(cmd.ErrOrStderr(), reader)
+	if !readable {
+		return fmt.Errorf("%s: none of its files can be read; what is shown is what metadata.yaml tells", path)
+	}
 	return nil
 }

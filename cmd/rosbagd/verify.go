@@ -52,6 +52,7 @@ func severityWord(s storage.Severity) string {
 func verify(cmd *cobra.Command, path string, options bag.VerifyOptions, asJSON, quiet bool) error {
 	out := cmd.OutOrStdout()
 	bar := newBar(cmd.ErrOrStderr(), "verifying")
+	options.Unpack.Progress = showUnpacking(cmd.ErrOrStderr())
 	options.Progress = func(done, total int64) { bar.show(float64(done) / float64(max(total, 1))) }
 	document := verifyJSON{Bag: path, Findings: []findingJSON{}}
 	result, err := bag.Verify(path, options, func(f storage.Finding) {

@@ -87,3 +87,14 @@ func TestInfoJSONIsOneDocument(t *testing.T) {
 	require.Contains(t, document, "topic_statistics")
 	require.Empty(t, stderr.String())
 }
+
+// TestInfoOfABagWithoutItsFiles shows what metadata.yaml tells, and fails.
+func TestInfoOfABagWithoutItsFiles(t *testing.T) {
+	path := brokenBag(t)
+	require.NoError(t, os.Remove(filepath.Join(path, "mcap_zstd_fast_0.mcap")))
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitFailed, run([]string{"info", path}, &stdout, &stderr))
+	require.Contains(t, stdout.String(), "Storage id:        mcap\n")
+	require.Contains(t, stderr.String(), "[WARN] [rosbagd]: "+path)
+	require.Contains(t, stderr.String(), "[ERROR] [rosbagd]: "+path+": none of its files can be read")
+}
