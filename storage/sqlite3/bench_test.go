@@ -2,7 +2,9 @@ package sqlite3
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,4 +46,98 @@ func benchmarkWrite(b *testing.B, preset string, size int) {
 	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 	require.NoError(b, w.Seal(nil))
 	require.NoError(b, os.Remove(path))
+}
+
+// benchmarkFile writes a finished file of about total bytes of payload, with counts in its metadata or without.
+func benchmarkFile(b *testing.B, size, total int, counted bool) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "x.db3")
+	w, err := Create(path, storage.CreateOptions{Preset: PresetNone})
+	require.NoError(b, err)
+	_, err = w.AddTopic(storagetest.Topic("/a"))
+	require.NoError(b, err)
+	messages := storagetest.Messages(max(total/size, 2), 0)
+	payload := bytes.Repeat([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, size/10)
+	for i := range messages {
+		messages[i].Data = payload
+	}
+	require.NoError(b, w.Write(messages))
+	var metadata string
+	if counted {
+		metadata = fmt.Sprintf("version: 9\nduration: {nanoseconds: %d}\nstarting_time: {nanoseconds_since_epoch: %d}\n"+
+			"message_count: %d\ntopics_with_message_count:\n  - topic_metadata: {name: /a, type: std_msgs/msg/String}\n"+
+			"    message_count: %d\n", w.total.end-w.total.start, w.total.start, len(messages), len(messages))
+	}
+	require.NoError(b, w.Seal([]byte(metadata)))
+	return path
+}
+
+// BenchmarkRead gives rows a second by log time and in the order of the file, and SQLite's own through database/sql.
+func BenchmarkRead(b *testing.B) {
+	for _, size := range []int{100, 10_000, 1_000_000} {
+		path := benchmarkFile(b, size, 64<<20, true)
+		r := open(b, path)
+		for name, order := range map[string]storage.Order{"log time": storage.ByLogTime, "file": storage.ByFile} {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				rows := 0
+				for b.Loop() {
+					it, err := r.Messages(storage.Query{Order: order})
+					require.NoError(b, err)
+					for {
+						if _, err := it.Next(); err != nil {
+							require.ErrorIs(b, err, io.EOF)
+							break
+						}
+						rows++
+					}
+				}
+				b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+		b.Run(fmt.Sprintf("database-sql/%d", size), func(b *testing.B) {
+			db := oracle(b, path, "mode=ro&immutable=1")
+			count := 0
+			for b.Loop() {
+				rows, err := db.Query("SELECT topic_id, timestamp, data FROM messages ORDER BY timestamp, id")
+				require.NoError(b, err)
+				for rows.Next() {
+					var topic, nanos int64
+					var data sql.RawBytes
+					require.NoError(b, rows.Scan(&topic, &nanos, &data))
+					count++
+				}
+				require.NoError(b, rows.Close())
+			}
+			b.ReportMetric(float64(count)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// BenchmarkOpenAndSeek opens a file and reads one message from its middle on.
+func BenchmarkOpenAndSeek(b *testing.B) {
+	for _, size := range []int{100, 10_000} {
+		path, uncounted := benchmarkFile(b, size, 100<<20, true), benchmarkFile(b, size, 100<<20, false)
+		middle := storagetest.Messages((100<<20)/size, 0)[(50<<20)/size].LogTimeNanos
+		b.Run(fmt.Sprintf("seek/%d", size), func(b *testing.B) {
+			r := open(b, path)
+			for b.Loop() {
+				it, err := r.Messages(storage.Query{FromNanos: middle})
+				require.NoError(b, err)
+				m, err := it.Next()
+				require.NoError(b, err)
+				require.Equal(b, middle, m.LogTimeNanos)
+				require.NoError(b, it.Close())
+			}
+		})
+		for name, path := range map[string]string{"open": path, "open without counts": uncounted} {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				for b.Loop() {
+					r, err := Open(path, storage.OpenOptions{})
+					require.NoError(b, err)
+					require.Equal(b, uint64((100<<20)/size), r.Info().MessageCount)
+					require.NoError(b, r.Close())
+				}
+			})
+		}
+	}
 }

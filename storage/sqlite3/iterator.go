@@ -21,6 +21,7 @@ type iterator struct {
 	query  storage.Query
 	wanted []bool // by topic, nil for all
 
+	rows   int // of the next batch; the first is small, so that it is there soon
 	place  key // the last row that was looked at
 	begun  bool
 	ended  bool
@@ -44,7 +45,7 @@ type source interface {
 }
 
 func newIterator(r *Reader, query storage.Query) *iterator {
-	it := &iterator{reader: r, query: query}
+	it := &iterator{reader: r, query: query, rows: 16}
 	if query.Topics != nil {
 		it.wanted = make([]bool, len(r.info.Topics))
 		for _, id := range query.Topics {
@@ -113,7 +114,7 @@ func (it *iterator) fill() error {
 		}
 		it.dirty = true
 		bytes := 0
-		for n := 0; n < max(batchRows>>try, 4) && bytes < max(batchBytes>>try, 1); n++ {
+		for n := 0; n < max(min(batchRows, it.rows)>>try, 4) && bytes < max(batchBytes>>try, 1); n++ {
 			c, page, r, k, err := it.source.next()
 			if errors.Is(err, io.EOF) {
 				ended = true
@@ -141,7 +142,7 @@ func (it *iterator) fill() error {
 	if err != nil {
 		return err
 	}
-	it.dirty = false
+	it.dirty, it.rows = false, min(4*it.rows, batchRows)
 	it.place, it.begun, it.ended = place, begun, ended
 	if foreign != nil && !it.told && damage == nil {
 		it.fault, it.told = foreign, true

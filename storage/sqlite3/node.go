@@ -207,15 +207,28 @@ func (s *snapshot) overflowPages(c *cell) int64 {
 	return (rest + int64(s.usable) - 5) / int64(s.usable-4)
 }
 
-// chain visits the overflow pages of a cell. The pages must be there, be as many as the payload needs, and end.
+// chain visits the overflow pages of a cell. The pages must be there, be as many as the payload needs, and end. What is
+// visited is valid during the visit only.
 func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte) error) error {
 	rest := c.payload - int64(len(c.local))
 	n := c.next
 	if p.overflowPages(c) > int64(p.count) {
 		return p.corrupt(page, errOverflow)
 	}
+	var ahead []byte // pages from n on
 	for previous := page; rest > 0; {
-		data, err := p.partial(n)
+		var data []byte
+		var err error
+		if len(ahead) < p.pageSize && rest > int64(blockLen) {
+			if ahead, err = p.run(n, (rest+int64(p.usable)-5)/int64(p.usable-4)); err != nil {
+				return err
+			}
+		}
+		if len(ahead) >= p.pageSize {
+			data, ahead = ahead[:p.pageSize], ahead[p.pageSize:]
+		} else {
+			data, err = p.partial(n)
+		}
 		if err != nil {
 			if corruption(err) {
 				return p.corrupt(previous, fmt.Errorf("%w: %w", errOverflow, err))
@@ -235,6 +248,7 @@ func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte)
 			return p.corrupt(previous, errOverflow)
 		}
 		if n != 0 && n != previous+1 {
+			ahead = nil
 			if err := p.checkJump(previous, n); err != nil {
 				return err
 			}

@@ -18,6 +18,8 @@ const (
 	// blockLen is how much of the file is read at once, and blocksKept how many of these an iterator remembers.
 	blockLen   = 32 << 10
 	blocksKept = 32
+	// runLen is how much of a large payload is read at once.
+	runLen = 256 << 10
 )
 
 var (
@@ -106,7 +108,7 @@ type pages struct {
 	order   [blocksKept]int64
 	next    int
 	checked bitmap // pages whose structure was looked at
-	scratch []byte
+	runs    []byte // memory of run
 }
 
 func (s *snapshot) reader() *pages {
@@ -167,6 +169,24 @@ func (p *pages) read(start, length int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", p.path, plainPath(err))
 	}
 	return block[:n], nil
+}
+
+// run gives up to most pages from n on as they stand in the file, without remembering them; nothing where a log has
+// newer ones.
+func (p *pages) run(n uint32, most int64) ([]byte, error) {
+	if p.overlay != nil || n == 0 || n > p.count {
+		return nil, nil
+	}
+	most = min(most, int64(p.count-n)+1, max(runLen/int64(p.pageSize), 1))
+	if cap(p.runs) == 0 {
+		p.runs = make([]byte, max(runLen, int64(p.pageSize)))
+	}
+	data := p.runs[:most*int64(p.pageSize)]
+	read, err := p.file.ReadAt(data, p.offset(n))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", p.path, plainPath(err))
+	}
+	return data[:read], nil
 }
 
 func (p *pages) overlaid(n uint32, offset int64) ([]byte, error) {

@@ -3,7 +3,6 @@ package sqlite3
 import (
 	"encoding/binary"
 	"errors"
-	"math"
 	"unicode/utf16"
 )
 
@@ -147,6 +146,3 @@ func localSize(payload int64, usable int, index bool) int {
 	}
 	return int(least)
 }
-
-// clampInt keeps sums of sizes from a file within an int64.
-func clampInt(value uint64) int64 { return int64(min(value, math.MaxInt64)) }
