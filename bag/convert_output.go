@@ -98,13 +98,16 @@ func (out *output) completeTimes(c *conversion) {
 	if out.Duration > 0 {
 		*t = t.Intersect(TimeRange{HasUntil: true, UntilNanos: later(max(whole.StartNanos, t.FromNanos), out.Duration)})
 	}
-	if whole.MessageCount == 0 {
-		return
+}
+
+// noteEmpty says why a bag has topics and no message.
+func (c *conversion) noteEmpty(out *output) {
+	whole := c.reader.Metadata()
+	if out.Times == (TimeRange{}) || whole.MessageCount == 0 {
+		return // there was nothing for it
 	}
-	if end := later(whole.StartNanos, whole.Duration); end < t.FromNanos || (t.HasUntil && t.UntilNanos < whole.StartNanos) {
-		c.note("%s: no message is in the range of times, those of the inputs go from %s to %s", out.Path,
-			formatTime(whole.StartNanos, nil), formatTime(end, nil))
-	}
+	c.note("%s: no message is in the range of times, those of the inputs go from %s to %s", out.Path,
+		formatTime(whole.StartNanos, nil), formatTime(later(whole.StartNanos, whole.Duration), nil))
 }
 
 // later does not overflow.
@@ -287,6 +290,9 @@ func (c *conversion) finish() error {
 			return err
 		}
 		metadata := out.writer.Metadata()
+		if metadata.MessageCount == 0 && len(metadata.Topics) > 0 {
+			c.noteEmpty(out)
+		}
 		c.report.Outputs = append(c.report.Outputs, Converted{
 			Path: out.Path, Messages: metadata.MessageCount, Topics: len(metadata.Topics), Files: len(metadata.Paths),
 			Bytes: sizeOfFiles(path, metadata.Paths), Copied: out.copied,

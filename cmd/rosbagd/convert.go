@@ -203,7 +203,7 @@ func runConvert(cmd *cobra.Command, options bag.ConvertOptions) error {
 		printConverted(cmd.OutOrStdout(), out)
 	}
 	if len(report.Lost) > 0 {
-		printWarning(cmd.ErrOrStderr(), "what could be read was converted, messages are missing as said above")
+		printWarning(cmd.ErrOrStderr(), "what could be read was converted; what is said above may be missing")
 		return errDataLost
 	}
 	return nil

@@ -79,6 +79,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	// The value is quoted before it already, and which function of Go could not read it is nobody's business.
 	text := regexp.MustCompile(`strconv\.\w+: parsing ".*": `).ReplaceAllString(err.Error(), "")
+	text = strings.ReplaceAll(text, `\x00`, " ") // wordSeparator, as it is quoted
 	return usagef("%s: %s (see '%s --help')", cmd.CommandPath(), text, cmd.CommandPath())
 }
 
