@@ -101,9 +101,8 @@ func (l *indexLog) close() error {
 	return err
 }
 
-// write writes the chunk index records. Without offsets they do not say where the message indexes lie (an empty map
-// says that there are none).
-func (l *indexLog) write(w io.Writer, offsets bool) error {
+// write writes the chunk index records.
+func (l *indexLog) write(w io.Writer) error {
 	from := io.Reader(bytes.NewReader(l.log))
 	if l.spill != nil {
 		if _, err := l.spill.Seek(0, io.SeekStart); err != nil {
@@ -121,7 +120,7 @@ func (l *indexLog) write(w io.Writer, offsets bool) error {
 		head := chunkHead{start: start, end: start + r.signed()}
 		head.compression = compressions()[r.compression()]
 		head.recordsLen, head.uncompressed = r.unsigned(), r.unsigned()
-		record, at = appendChunkIndex(record[:0], at, head, &r, offsets)
+		record, at = appendChunkIndex(record[:0], at, head, &r)
 		if r.err != nil {
 			return fmt.Errorf("read the index back: %w", cause(r.err))
 		}
@@ -134,7 +133,7 @@ func (l *indexLog) write(w io.Writer, offsets bool) error {
 
 // appendChunkIndex appends the record of a chunk at an offset (MCAP specification, Chunk Index) and says where its
 // message indexes, which channels gives, end.
-func appendChunkIndex(to []byte, at uint64, head chunkHead, channels *logReader, offsets bool) ([]byte, uint64) {
+func appendChunkIndex(to []byte, at uint64, head chunkHead, channels *logReader) ([]byte, uint64) {
 	length := chunkRecordLen(head)
 	to = append(to, byte(mcaplib.OpChunkIndex))
 	to = binary.LittleEndian.AppendUint64(to, 0) // see below
@@ -149,10 +148,8 @@ func appendChunkIndex(to []byte, at uint64, head chunkHead, channels *logReader,
 	channel := int64(0)
 	for n := channels.unsigned(); n > 0 && channels.err == nil; n-- {
 		channel += channels.signed()
-		if offsets {
-			to = binary.LittleEndian.AppendUint16(to, uint16(channel))
-			to = binary.LittleEndian.AppendUint64(to, end)
-		}
+		to = binary.LittleEndian.AppendUint16(to, uint16(channel))
+		to = binary.LittleEndian.AppendUint64(to, end)
 		end += messageIndexLen(int(channels.unsigned()))
 	}
 	binary.LittleEndian.PutUint32(to[mapAt-4:], uint32(len(to)-mapAt))

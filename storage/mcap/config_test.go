@@ -175,16 +175,17 @@ func TestConfigKeys(t *testing.T) {
 			require.Equal(t, mcaplib.CompressionZSTD, l.chunkIndexes[0].Compression)
 		}},
 		{"compression: Zstd\nchunkSize: 100", func(t *testing.T, l lexed) {
-			require.Equal(t, "", l.chunks[0].Compression[:0])
 			require.Len(t, l.chunks, 400)
+			require.Equal(t, "zstd", l.chunks[0].Compression, "one message of over 1 KB")
 		}},
 		{"noRepeatedSchemas: true", func(t *testing.T, l lexed) {
 			require.Equal(t, 1, l.count(mcaplib.TokenSchema))
-			require.Empty(t, l.chunkIndexes[0].MessageIndexOffsets, "an index must not name channels without a schema")
+			require.Empty(t, l.chunkIndexes, "an index needs the schemas of its channels")
 		}},
 		{"noRepeatedChannels: true", func(t *testing.T, l lexed) {
 			require.Equal(t, 2, l.count(mcaplib.TokenChannel))
-			require.Empty(t, l.statistics.ChannelMessageCounts, "nor statistics channels")
+			require.Empty(t, l.statistics.ChannelMessageCounts, "counts need channels")
+			require.Empty(t, l.chunkIndexes, "and so does an index")
 		}},
 		{"noAttachmentIndex: true", func(t *testing.T, l lexed) {
 			require.Zero(t, l.count(mcaplib.TokenAttachmentIndex))
@@ -218,6 +219,7 @@ func TestConfigKeys(t *testing.T) {
 			require.Equal(t, uint64(200), info.Topics[1].MessageCount)
 			require.Equal(t, "version: 9\nmore: 1\n", string(info.Metadata))
 			require.Equal(t, 400, libraryCount(t, l.data))
+			require.Equal(t, 400, libraryMessages(t, l.data))
 			got := verifyBytes(t, l.data)
 			require.Empty(t, got.worst(storage.Fault))
 			require.Equal(t, 400, got.messages)
@@ -241,6 +243,31 @@ func libraryCount(t *testing.T, data []byte) int {
 		if token == mcaplib.TokenMessage {
 			n++
 		}
+	}
+}
+
+// libraryMessages counts the messages that the library's reader finds through the index, as far as there is one.
+func libraryMessages(t *testing.T, data []byte) int {
+	t.Helper()
+	r, err := mcaplib.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	defer func() { r.Close() }()
+	info, err := r.Info()
+	require.NoError(t, err)
+	if len(info.ChunkIndexes) == 0 {
+		r, err = mcaplib.NewReader(bytes.NewReader(data)) // Info went to the end
+		require.NoError(t, err)
+	}
+	it, err := r.Messages(mcaplib.UsingIndex(len(info.ChunkIndexes) > 0))
+	require.NoError(t, err)
+	n := 0
+	for {
+		_, _, _, err := it.NextInto(nil)
+		if errors.Is(err, io.EOF) {
+			return n
+		}
+		require.NoError(t, err)
+		n++
 	}
 }
 

@@ -55,7 +55,8 @@ type Options struct {
 	CompressionLevel Level
 	// ForceCompression compresses chunks that are small or that compression does not make smaller, too.
 	ForceCompression bool
-	// The rest leaves out parts of the summary.
+	// The rest leaves out parts of the summary. Without repeated schemas or channels there are no chunk indexes either,
+	// which would need them.
 	NoRepeatedSchemas, NoRepeatedChannels, NoAttachmentIndex, NoMetadataIndex bool
 	NoChunkIndex, NoStatistics, NoSummaryOffsets                              bool
 

@@ -82,7 +82,7 @@ func (w *Writer) writeSummary() ([]mcaplib.SummaryOffset, error) {
 		{mcaplib.OpSchema, o.NoRepeatedSchemas, w.repeatSchemas},
 		{mcaplib.OpChannel, o.NoRepeatedChannels, w.repeatChannels},
 		{mcaplib.OpStatistics, o.NoStatistics, w.writeStatistics},
-		{mcaplib.OpChunkIndex, o.NoChunkIndex, func() error { return w.index.write(w.sink, w.repeats()) }},
+		{mcaplib.OpChunkIndex, o.NoChunkIndex || !w.repeats(), func() error { return w.index.write(w.sink) }},
 		{mcaplib.OpAttachmentIndex, o.NoAttachmentIndex, w.writeAttachmentIndexes},
 		{mcaplib.OpMetadataIndex, o.NoMetadataIndex, w.writeMetadataIndexes},
 	}
@@ -104,15 +104,15 @@ func (w *Writer) writeSummary() ([]mcaplib.SummaryOffset, error) {
 	return groups, nil
 }
 
-// repeats tells whether the summary describes channels. If not, nothing else in it may name them (MCAP specification,
-// Chunk Index and Statistics).
+// repeats tells whether the summary describes all channels. If not, there can be no chunk indexes (MCAP specification,
+// Chunk Index): readers that find some look for channels nowhere else, and fail.
 func (w *Writer) repeats() bool { return !w.options.NoRepeatedSchemas && !w.options.NoRepeatedChannels }
 
 func (w *Writer) writeStatistics() error {
 	s := w.library.Statistics
 	s.MessageCount, s.ChunkCount = w.total.messages, w.index.chunks
 	s.MessageStartTime, s.MessageEndTime = uint64(w.total.start), uint64(w.total.end)
-	if !w.options.NoRepeatedChannels {
+	if !w.options.NoRepeatedChannels { // counts may only name channels that the summary has
 		for i, topic := range w.topics {
 			s.ChannelMessageCounts[w.channels[i].ID] = topic.MessageCount
 		}
