@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -27,20 +26,6 @@ func openIn(t testing.TB, directory string) int {
 			n++
 		}
 	}
-	return n
-}
-
-// manyFiles is how many files the bag of TestOnlyFilesThatAreNeededAreOpen has.
-const manyFilesVariable = "ROSBAGD_TEST_FILES"
-
-func manyFiles(t testing.TB) int {
-	t.Helper()
-	text := os.Getenv(manyFilesVariable)
-	if text == "" {
-		return 60
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err)
 	return n
 }
 
