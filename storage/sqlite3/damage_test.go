@@ -26,6 +26,7 @@ const testPage = 4096
 type sample struct {
 	file     []byte
 	messages []storage.Message
+	early    []byte               // the file as it was when half of it was written
 	owners   map[int]map[int]bool // page (from 0): messages that have payload bytes in it
 	ends     []int                // by message: the last byte of the file that it needs
 }
@@ -48,15 +49,21 @@ func newSample(t testing.TB, seed uint64, n int) *sample {
 		s.messages[i].PublishTimeNanos = s.messages[i].LogTimeNanos
 	}
 	path := filepath.Join(t.TempDir(), "x.db3")
-	w, err := Create(path, storage.CreateOptions{Metadata: []byte("version: 9\n"), ROSDistro: "jazzy"})
+	w, err := Create(path, storage.CreateOptions{
+		Preset: PresetNone, Metadata: []byte("version: 9\n"), ROSDistro: "jazzy",
+	})
 	require.NoError(t, err)
 	for _, name := range []string{"/a", "/b"} {
 		_, err := w.AddTopic(storagetest.Topic(name))
 		require.NoError(t, err)
 	}
-	for batch := range slices.Chunk(s.messages, 20) {
-		require.NoError(t, w.Write(batch))
+	for i := 0; i < n; i += 20 {
+		require.NoError(t, w.Write(s.messages[i:min(i+20, n)]))
 		require.NoError(t, w.Flush())
+		if i >= n/2 && s.early == nil {
+			s.early, err = os.ReadFile(path)
+			require.NoError(t, err)
+		}
 	}
 	require.NoError(t, w.Seal([]byte("version: 9\n")))
 	s.file, err = os.ReadFile(path)
@@ -295,6 +302,33 @@ func TestZeroedPagesCostThemselvesOnly(t *testing.T) {
 			require.True(t, slices.IsSortedFunc(got, func(a, b storage.Message) int {
 				return cmp.Compare(a.LogTimeNanos, b.LogTimeNanos)
 			}))
+		}
+	})
+}
+
+// A loss of power leaves some pages as they were before, in any mixture, and the end of the file unwritten.
+func TestLostPagesCostThemselvesOnly(t *testing.T) {
+	s := newSample(t, 7, 600)
+	random := rand.New(rand.NewPCG(8, 8))
+	pages := len(s.file) / testPage
+	modes(t, func(t *testing.T, checked int64) {
+		for n := range offsets(t) {
+			file := bytes.Clone(s.file)
+			touched := map[int]bool{}
+			for page := skipPages; page < pages; page++ {
+				if random.IntN(1+n%40) != 0 {
+					continue
+				}
+				clear(file[page*testPage : (page+1)*testPage])
+				if (page+1)*testPage <= len(s.early) {
+					copy(file[page*testPage:(page+1)*testPage], s.early[page*testPage:])
+				}
+				if !bytes.Equal(file[page*testPage:(page+1)*testPage], s.file[page*testPage:(page+1)*testPage]) {
+					touched[page] = true
+				}
+			}
+			_, got, _ := readAll(t, file, checked, storage.ByLogTime)
+			s.requireKept(t, touched, got, testPage, fmt.Sprintf("round %d", n))
 		}
 	})
 }
