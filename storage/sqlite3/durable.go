@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"rosbagd/storage"
+
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -41,6 +43,7 @@ type durable struct {
 	mu     sync.Mutex // the fields below; not held while the disk is waited for
 	log    *os.File   // the -wal file, nil without one
 	shared *os.File   // the -shm file, nil without one
+	named  bool       // the directory was synced since the files were made
 	closed bool
 	syncs  sync.WaitGroup
 }
@@ -90,9 +93,29 @@ func (d *durable) sync() error {
 	if err := d.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", d.path, plainPath(err))
 	}
+	if err := d.syncNames(); err != nil {
+		return err
+	}
 	if log != nil {
 		return d.move(log)
 	}
+	return nil
+}
+
+// syncNames makes the names of the files survive, once.
+func (d *durable) syncNames() error {
+	d.mu.Lock()
+	named := d.named
+	d.mu.Unlock()
+	if named {
+		return nil
+	}
+	if err := storage.SyncDirectory(filepath.Dir(d.path)); err != nil {
+		return fmt.Errorf("sync %s: %w", d.path, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.named = true
 	return nil
 }
 
