@@ -3,6 +3,7 @@ package bag_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -334,6 +335,76 @@ func requireRepairedPacked(t *testing.T, directory string, want []storage.Messag
 	require.Empty(t, reindex(t, directory, bag.ReindexOptions{Repair: true}).Repaired)
 	require.Equal(t, before, snapshot(t, directory))
 	return repaired
+}
+
+// TestRepairOfDamagedDatabases zeroes pages of a database and cuts it off, at many places.
+func TestRepairOfDamagedDatabases(t *testing.T) {
+	all := groups(30)
+	for _, messages := range all {
+		for i := range messages {
+			messages[i].Sequence, messages[i].PublishTimeNanos = 0, messages[i].LogTimeNanos // SQLite files have neither
+		}
+	}
+	source := wholeFile(t, t.TempDir(), "sqlite3", "resilient", all)
+	content, err := os.ReadFile(source)
+	require.NoError(t, err)
+	const page = 4096
+	pages := len(content) / page
+	require.Greater(t, pages, 12)
+	damage := map[string][]byte{}
+	for at := 1; at < pages; at += 2 {
+		zeroed := slices.Clone(content)
+		clear(zeroed[at*page : (at+1)*page])
+		damage[fmt.Sprintf("page %d zeroed", at+1)] = zeroed
+		damage[fmt.Sprintf("cut in page %d", at+1)] = content[:at*page+page/2]
+	}
+	written := slices.Concat(all...)
+	repairs := 0
+	for name, content := range damage {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			path := filepath.Join(directory, "demo_0.db3")
+			require.NoError(t, os.WriteFile(path, content, 0o600))
+			result, err := bag.Reindex(context.Background(), directory, bag.ReindexOptions{Repair: true})
+			if err != nil { // no page of the messages was left
+				require.NotContains(t, names(t, directory), bag.MetadataName)
+				require.Equal(t, []string{"demo_0.db3"}, names(t, directory))
+				return
+			}
+			repairs += len(result.Repaired)
+			found := read(t, open(t, directory), bag.Query{})
+			require.Subset(t, keysOf(written), keysOf(found), "nothing that was never written")
+			if result.Lost {
+				require.Less(t, len(found), len(written)+1)
+			} else {
+				require.Len(t, found, len(written))
+			}
+			before := snapshot(t, directory)
+			require.Empty(t, reindex(t, directory, bag.ReindexOptions{Repair: true}).Repaired)
+			require.Equal(t, before, snapshot(t, directory))
+			require.NoError(t, bagIsSound(directory))
+		})
+	}
+	require.Greater(t, repairs, len(damage)/2)
+}
+
+// keysOf are times and payloads.
+func keysOf(messages []storage.Message) []string {
+	var keys []string
+	for _, m := range messages {
+		keys = append(keys, fmt.Sprintf("%d %x", m.LogTimeNanos, m.Data))
+	}
+	return keys
+}
+
+func bagIsSound(directory string) error {
+	var found []error
+	_, err := bag.Verify(directory, bag.VerifyOptions{}, func(f storage.Finding) {
+		if f.Severity == storage.Damage {
+			found = append(found, errors.New(f.String()))
+		}
+	})
+	return errors.Join(append(found, err)...)
 }
 
 // TestRepairTakesInWhatSQLiteLeftBeside repairs what is there of a recording that was never closed: a database, and the
