@@ -53,7 +53,7 @@ func TestWhatOthersWriteIsReadHere(t *testing.T) {
 				require.NoError(t, os.Remove(metadata))
 				without := requireForeign(t, directory, &want)
 				require.Equal(t, with.CompressionMode, without.CompressionMode)
-				require.Equal(t, with.Topics, without.Topics)
+				require.Equal(t, told(with), told(without))
 				require.Equal(t, with.Duration, without.Duration)
 			}
 			result, err := bag.Reindex(context.Background(), directory, bag.ReindexOptions{})
@@ -61,12 +61,21 @@ func TestWhatOthersWriteIsReadHere(t *testing.T) {
 			require.False(t, result.Lost)
 			require.Empty(t, result.Notes)
 			again := requireForeign(t, directory, &want)
-			require.Equal(t, with.Topics, again.Topics)
+			require.Equal(t, told(with), told(again))
 			require.Equal(t, with.CompressionMode, again.CompressionMode)
 			require.Equal(t, with.CustomData, again.CustomData)
 			requireExtras(t, directory, &want)
 		})
 	}
+}
+
+// told is what metadata.yaml can tell of topics.
+func told(m bag.Metadata) []storage.TopicInfo {
+	topics := slices.Clone(m.Topics)
+	for i := range topics {
+		topics[i].PayloadBytes = 0
+	}
+	return topics
 }
 
 func requireForeign(t *testing.T, directory string, want *foreign) bag.Metadata {
