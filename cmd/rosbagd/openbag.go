@@ -10,17 +10,6 @@ import (
 	"rosbagd/storage"
 )
 
-// openBag opens a bag for a verb that shows or plays it, and looks at the ends of its files. When a compressed file is
-// unpacked, a bar on stderr says how far that is.
-func openBag(path, storageID string, stderr io.Writer) (*bag.Reader, error) {
-	reader, err := bag.Open(path, bag.ReaderOptions{StorageID: storageID, Unpack: bag.UnpackOptions{Progress: showUnpacking(stderr)}})
-	if err != nil {
-		return nil, bagError(err)
-	}
-	reader.CheckFiles()
-	return reader, nil
-}
-
 // showUnpacking draws a bar for the files of a bag, one after the other.
 func showUnpacking(stderr io.Writer) func(bag.UnpackProgress) {
 	var mu sync.Mutex

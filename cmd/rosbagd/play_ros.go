@@ -34,6 +34,17 @@ func runPlay(ctx context.Context, call *playCall, stderr io.Writer) error {
 	return errors.Join(err, closeNode(n), reader.Close())
 }
 
+// openBag opens a bag to play it, and looks at the ends of its files. When a compressed file is
+// unpacked, a bar on stderr says how far that is.
+func openBag(path, storageID string, stderr io.Writer) (*bag.Reader, error) {
+	reader, err := bag.Open(path, bag.ReaderOptions{StorageID: storageID, Unpack: bag.UnpackOptions{Progress: showUnpacking(stderr)}})
+	if err != nil {
+		return nil, bagError(err)
+	}
+	reader.CheckFiles()
+	return reader, nil
+}
+
 func playOn(ctx context.Context, n *node.Node, reader *bag.Reader, call *playCall) error {
 	log := n.Logger()
 	own := profilesOf(call.options.Overrides)
