@@ -114,7 +114,7 @@ func TestFullDisk(t *testing.T) {
 			messages := storagetest.Messages(400, 0, 1)
 			messages[100].Data = bytes.Repeat([]byte("large"), 2000) // is borrowed
 			whole := 0
-			for left := 0; whole == 0; left += 211 {
+			for left := 0; whole == 0; left += 307 {
 				path := filepath.Join(t.TempDir(), "x.mcap")
 				options.Files = &disk{left: left}
 				w, err := Create(path, options)

@@ -54,17 +54,19 @@ func BenchmarkWrite(b *testing.B) {
 type benchPlace struct{ name, directory string }
 
 func benchPlaces(b *testing.B) []benchPlace {
-	places := []benchPlace{{"disk", os.Getenv(benchDisk)}, {"tmpfs", cmp.Or(os.Getenv(benchTmpfs), "/dev/shm")}}
-	for i := range places {
-		directory, err := os.MkdirTemp(places[i].directory, "rosbagd-bench-")
+	var places []benchPlace
+	for _, place := range []benchPlace{
+		{"disk", os.Getenv(benchDisk)}, {"tmpfs", cmp.Or(os.Getenv(benchTmpfs), "/dev/shm")},
+	} {
+		directory, err := os.MkdirTemp(place.directory, "rosbagd-bench-")
 		if err != nil {
-			b.Logf("without %s: %v", places[i].name, err)
+			b.Logf("without %s: %v", place.name, err)
 			continue
 		}
 		b.Cleanup(func() { _ = os.RemoveAll(directory) })
-		places[i].directory = directory
+		places = append(places, benchPlace{place.name, directory})
 	}
-	return slices.DeleteFunc(places, func(p benchPlace) bool { return filepath.Base(p.directory)[0] != 'r' })
+	return places
 }
 
 // benchLoad is the size of messages and how many come at once.
@@ -211,15 +213,18 @@ func rawFile(b *testing.B, path string, memory []byte, size int64) {
 
 // BenchmarkWriteZstd is a file beside its compressor alone, with the same settings on the same data in pieces of a chunk.
 func BenchmarkWriteZstd(b *testing.B) {
-	for _, place := range benchPlaces(b) {
-		for _, preset := range []string{"zstd_fast", "zstd_small"} {
-			for _, load := range benchLoads() {
-				b.Run(fmt.Sprintf("%s/%s/%s", place.name, preset, load.name), func(b *testing.B) {
-					options, err := Preset(preset)
-					require.NoError(b, err)
-					benchZstd(b, place.directory, options, load)
-				})
-			}
+	places := benchPlaces(b)
+	if len(places) == 0 {
+		b.Fatal("no place to write to")
+	}
+	place := places[len(places)-1] // where writing costs least
+	for _, preset := range []string{"zstd_fast", "zstd_small"} {
+		for _, load := range benchLoads() {
+			b.Run(fmt.Sprintf("%s/%s/%s", place.name, preset, load.name), func(b *testing.B) {
+				options, err := Preset(preset)
+				require.NoError(b, err)
+				benchZstd(b, place.directory, options, load)
+			})
 		}
 	}
 }
