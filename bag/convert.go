@@ -158,7 +158,7 @@ type conversion struct {
 // open opens the inputs and decides where each topic goes.
 func (c *conversion) open() error {
 	if len(c.options.Inputs) == 0 || len(c.options.Outputs) == 0 {
-		return errors.New("Must provide at least one input and one output bag to rewrite.") //nolint:staticcheck // the text is rosbag2's
+		return errors.New("Must provide at least one input and one output bag to rewrite.") //nolint:revive,staticcheck // the text is rosbag2's
 	}
 	var err error
 	if c.reader, err = openInputs(c.options.Inputs); err != nil {

@@ -14,9 +14,9 @@ import (
 // The sentences of rosbag2 about its options files.
 var (
 	errOutputKey  = errors.New("Output bag config YAML file must have top-level key 'output_bags'")                      //nolint:staticcheck // the text is rosbag2's
-	errOutputList = errors.New("Top-level key 'output_bags' must contain a list of StorageOptions/RecordOptions dicts.") //nolint:staticcheck // the text is rosbag2's
+	errOutputList = errors.New("Top-level key 'output_bags' must contain a list of StorageOptions/RecordOptions dicts.") //nolint:revive,staticcheck // the text is rosbag2's
 	errInputKey   = errors.New("Input bag config YAML file must have top-level key 'input_bags'")                        //nolint:staticcheck // the text follows rosbag2's
-	errInputList  = errors.New("Top-level key 'input_bags' must contain a list of StorageOptions dicts.")                //nolint:staticcheck // the text follows rosbag2's
+	errInputList  = errors.New("Top-level key 'input_bags' must contain a list of StorageOptions dicts.")                //nolint:revive,staticcheck // the text follows rosbag2's
 	errSnapshot   = errors.New("snapshot_mode: a snapshot is taken while recording, it has no meaning where a bag is converted: remove it")
 )
 
