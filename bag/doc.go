@@ -8,9 +8,10 @@
 // is being compressed, and after a sudden end, it may be there under its own name, under that with the compressor's
 // extension, or both; each is complete, and a Reader takes one of them. What ends in ".tmp" is nobody's.
 //
-// Memory of a Writer: two chunks for each file that is not sealed yet (17 at most, usually one or two), what the format
-// keeps as index, 4 MB for each thread that compresses messages, 16 MB for each that compresses files at level 1 or 2
-// (64 MB at the highest).
+// Memory of a Writer, whatever the size of the bag: two chunks for each file that is not sealed yet (usually one or two
+// files, 17 at most; then splits are put off), what the format keeps as index, about 20 MB for each thread that compresses
+// messages, and 9 MB (at the highest level 50 MB) for each that compresses a file. A message that is larger than these
+// costs its own size once more.
 //
 // Life cycle of a Writer: Create; Run in its own goroutine; AddTopic, Write, Split in one other goroutine; Seal, which
 // ends Run and writes metadata.yaml last. Of a Reader: Open, Metadata, Topics, Messages, Close.
