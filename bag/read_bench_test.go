@@ -46,11 +46,12 @@ func benchBag(b *testing.B, files, fileMiB int) string {
 	}
 	directory := filepath.Join(b.TempDir(), "x")
 	require.NoError(b, os.Mkdir(directory, 0o700))
-	payload := make([]byte, 10_000)
+	source := make([]byte, 16<<20) // more than a compressor looks back
 	random := rand.New(rand.NewPCG(3, 4))
-	for i := range payload {
-		payload[i] = byte(random.IntN(40)) // compresses to two thirds
+	for i := range source {
+		source[i] = byte(random.IntN(40)) // compresses to two thirds
 	}
+	const payloadLen = 10_000
 	var now int64
 	for n := range files {
 		id := map[string]string{".mcap": "mcap", ".db3": "sqlite3"}[extension]
@@ -62,8 +63,10 @@ func benchBag(b *testing.B, files, fileMiB int) string {
 			_, err := w.AddTopic(storagetest.Topic(name))
 			require.NoError(b, err)
 		}
-		for range fileMiB << 20 / len(payload) {
+		for range fileMiB << 20 / payloadLen {
 			now++
+			from := now * payloadLen % int64(len(source)-payloadLen)
+			payload := source[from : from+payloadLen]
 			messages := []storage.Message{{Topic: 0, LogTimeNanos: 1e18 + now*1e6, PublishTimeNanos: 1e18 + now*1e6, Data: payload}}
 			if now%100 == 1 {
 				messages = append(messages, storage.Message{Topic: 1, LogTimeNanos: 1e18 + now*1e6, PublishTimeNanos: 1e18 + now*1e6, Data: payload[:100]})

@@ -25,8 +25,8 @@ type UnpackOptions struct {
 	// MaxBytes bounds what is kept, not what one file may take; those go first that were not used for the longest time.
 	// 0 is $ROSBAGD_CACHE_BYTES, or else 10 GB or a fifth of the disk, whichever is less.
 	MaxBytes int64
-	// StreamAbove is the compressed size in bytes above which messages are given while the file is still being unpacked,
-	// see Reader.Messages. 0 is 32 MiB; with the largest number there is, files are always unpacked first.
+	// StreamAbove is the unpacked size in bytes above which messages are given while the file is still being unpacked,
+	// see Reader.Messages. 0 is 64 MiB; with the largest number there is, files are always unpacked first.
 	StreamAbove int64
 	// Progress is told how far unpacking is, from a goroutine of the Reader; it must not block. Nil is nobody.
 	Progress func(UnpackProgress)
@@ -47,7 +47,7 @@ const (
 
 const (
 	defaultCacheBytes  = 10_000_000_000
-	defaultStreamAbove = 32 << 20
+	defaultStreamAbove = 64 << 20
 	partExtension      = ".part"
 	// abandonedAge is how old a half unpacked file must be to be taken for one that a dead process left.
 	abandonedAge = time.Minute

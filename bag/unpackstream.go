@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"errors"
 	"io"
+	"math"
 	"slices"
 
 	"rosbagd/storage"
@@ -22,7 +23,7 @@ const (
 // streamed says whether a compressed file can be read while it is unpacked, and begins to unpack it. It is nil for a
 // file that is not compressed, is unpacked already, is so small that it soon will be, or whose format needs all of it.
 func (r *Reader) streamed(f *file) (*unpacking, error) {
-	if f.refused != nil || f.plain != "" || f.size < r.cache.options.StreamAbove {
+	if f.refused != nil || f.plain != "" || r.cache.options.StreamAbove == math.MaxInt64 {
 		return nil, nil
 	}
 	if packed, err := isPacked(f.path); err != nil || !packed {
@@ -39,6 +40,10 @@ func (r *Reader) streamed(f *file) (*unpacking, error) {
 	}
 	if found := r.cache.find(key); found != nil {
 		return nil, found.lock.Close()
+	}
+	shape, err := measurePacked(f.path, file, estimateBlocks)
+	if err != nil || shape.most < r.cache.options.StreamAbove {
+		return nil, err
 	}
 	format, err := detectPacked(f.path)
 	if err != nil || format.Stream == nil {
