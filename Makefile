@@ -80,7 +80,7 @@ lint: lint-c $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy g
 	@go mod tidy -diff && go -C scripts/rclgogen mod tidy -diff
 
 bench: build ## figures for docs/benchmarks.md (BENCH_SECONDS and BENCH_PAIRS set their size)
-	@CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem ./clock ./storage/... ./recorder ./player ./bag
+	@CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem ./clock ./storage/... ./recorder ./player ./bag ./cmd/rosbagd
 	@$(ROS) --test -- sh -c 'exec "$$PYTHON" scripts/bench.py'
 
 fuzz: ## each fuzz target for a while (FUZZTIME sets how long, 1m by default)

@@ -112,7 +112,7 @@ func closing(text string) int {
 
 // comment is how much of a text a comment at its start takes, less one; 0 when there is none.
 func comment(text string) int {
-	end := -1
+	var end int
 	switch {
 	case strings.HasPrefix(text, "//"):
 		end = strings.IndexByte(text, '\n')
