@@ -309,10 +309,10 @@ func TestZeroedPagesCostThemselvesOnly(t *testing.T) {
 // A loss of power leaves some pages as they were before, in any mixture, and the end of the file unwritten.
 func TestLostPagesCostThemselvesOnly(t *testing.T) {
 	s := newSample(t, 7, 600)
-	random := rand.New(rand.NewPCG(8, 8))
 	pages := len(s.file) / testPage
 	modes(t, func(t *testing.T, checked int64) {
 		for n := range offsets(t) {
+			random := rand.New(rand.NewPCG(8, uint64(n)))
 			file := bytes.Clone(s.file)
 			touched := map[int]bool{}
 			for page := skipPages; page < pages; page++ {

@@ -272,12 +272,17 @@ type indexSource struct {
 	cursor *indexCursor
 	table  *tableCursor
 	until  int64
+	// As long as ids rise with time, the row behind the last one must be the next one, or the index has lost it.
+	sorted bool
+	probe  *tableCursor
+	last   key
+	begun  bool
 }
 
 var errIndex = errors.New("index and table do not agree")
 
 func newIndexSource(p *pages, r *Reader, from key, after bool, until int64) (*indexSource, error) {
-	s := &indexSource{p: p, layout: &r.messages, cursor: p.index(r.index), table: p.table(r.messages.root), until: until}
+	s := &indexSource{p: p, layout: &r.messages, cursor: p.index(r.index), table: p.table(r.messages.root), until: until, sorted: true, probe: p.table(r.messages.root)}
 	if err := s.cursor.seek(from); err != nil {
 		return nil, err
 	}
@@ -291,7 +296,14 @@ func (s *indexSource) pages() *pages { return s.p }
 
 func (s *indexSource) next() (cell, uint32, row, key, error) {
 	k, ok, err := s.cursor.next()
-	if err == nil && (!ok || k.nanos > s.until) {
+	end := err == nil && (!ok || k.nanos > s.until)
+	if end && !ok {
+		k = key{math.MaxInt64, math.MaxInt64}
+	}
+	if err == nil {
+		err = s.missed(k)
+	}
+	if err == nil && end {
 		err = io.EOF
 	}
 	if err != nil {
@@ -309,4 +321,30 @@ func (s *indexSource) next() (cell, uint32, row, key, error) {
 		err = s.p.corrupt(page, errIndex)
 	}
 	return c, page, r, k, err
+}
+
+// missed makes sure that the table has no row between the last key and k.
+func (s *indexSource) missed(k key) error {
+	last, begun := s.last, s.begun
+	s.last, s.begun = k, true
+	if !s.sorted || !begun || last.id == math.MaxInt64 || k.id == last.id+1 {
+		return nil
+	}
+	if err := s.probe.seek(last.id + 1); err != nil {
+		return err
+	}
+	c, page, ok, err := s.probe.next()
+	if err != nil || !ok || c.rowid == k.id {
+		return err
+	}
+	r, err := s.layout.decode(s.p, page, &c)
+	if err != nil {
+		return err
+	}
+	if between := (key{r.nanos, c.rowid}); last.less(between) && between.less(k) {
+		s.last = last
+		return s.p.corrupt(s.cursor.root, errIndex)
+	}
+	s.sorted = false
+	return nil
 }

@@ -53,7 +53,7 @@ func (p *pages) salvageRows(l layout, topics map[int64]bool) (*salvage, error) {
 	if err := s.findLeaves(p); err != nil {
 		return nil, err
 	}
-	steps := []func(*pages) error{s.claim, s.dropOrphansInChains, s.settle, s.dropDuplicates}
+	steps := []func(*pages) error{s.dropDuplicates, s.claim, s.dropOrphansInChains, s.settle}
 	for _, step := range steps {
 		if err := step(p); err != nil {
 			return nil, err
@@ -248,6 +248,9 @@ func (s *salvage) claim(p *pages) error {
 	// All chains together have no more pages than the file; a file that was made to keep us busy has.
 	budget := 4 * int64(p.count)
 	return s.eachChained(p, func(at place, c *cell) error {
+		if s.isLost(at) {
+			return nil // the same message stands elsewhere
+		}
 		if budget -= p.overflowPages(c); budget < 0 {
 			s.lose(at)
 			return nil
