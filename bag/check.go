@@ -39,6 +39,7 @@ func (r *Reader) correct() {
 		at := slices.IndexFunc(r.metadata.Topics, func(t storage.TopicInfo) bool { return t.Name == topic.Name && t.Type == topic.Type })
 		if at >= 0 {
 			topic.MessageCount = r.metadata.Topics[at].MessageCount
+			topic.OfferedQoS = r.metadata.Topics[at].OfferedQoS
 		}
 	}
 	r.metadata.Topics = slices.Clone(r.topics)
@@ -59,12 +60,13 @@ func (m *member) check() (differs, readable bool) {
 		counted.Topics[i].MessageCount = 0
 	}
 	all := true
+	var newest storage.Info
 	for _, f := range m.files {
 		if r.wouldUnpack(f) {
 			all, readable = false, true
 			continue
 		}
-		found, err := r.inspect(f, &counted)
+		info, err := r.inspect(f, &counted)
 		if err != nil {
 			// What metadata.yaml tells is all there is to tell. A file that is not there was noted by Open.
 			if !errors.Is(err, storage.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) && f.refused == nil {
@@ -72,7 +74,8 @@ func (m *member) check() (differs, readable bool) {
 			}
 			continue
 		}
-		readable = true
+		readable, newest = true, info
+		found := fileInfo(f.described.Path, info)
 		if f.told && found == f.described {
 			f.known, f.endNanos = true, f.described.EndNanos()
 			continue
@@ -84,7 +87,7 @@ func (m *member) check() (differs, readable bool) {
 		f.described, f.known, f.endNanos = found, true, found.EndNanos()
 	}
 	if !differs {
-		return false, readable
+		return m.addLateOffers(newest), readable
 	}
 	m.metadata.Files = nil
 	for _, f := range m.files {
@@ -94,18 +97,19 @@ func (m *member) check() (differs, readable bool) {
 		m.metadata.Topics = counted.Topics
 	}
 	m.metadata.summarize()
+	m.addLateOffers(newest)
 	return true, readable
 }
 
 // inspect gives what a file tells, and adds its messages to the topics.
-func (r *Reader) inspect(f *file, counted *Metadata) (FileInfo, error) {
+func (r *Reader) inspect(f *file, counted *Metadata) (storage.Info, error) {
 	reader, err := r.acquire(f)
 	if err != nil {
-		return FileInfo{}, err
+		return storage.Info{}, err
 	}
 	info := reader.Info()
 	counted.addCounts(info)
-	return fileInfo(f.described.Path, info), r.release(f)
+	return info, r.release(f)
 }
 
 // wouldUnpack says whether a file can not be opened without unpacking it.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"rosbagd/storage"
 	"rosbagd/storage/formats"
 )
 
@@ -144,7 +143,7 @@ func (m *member) replaceListed(notesFrom int) bool {
 	if metadata.CompressionMode == CompressionMessage {
 		m.metadata.CompressionMode, m.metadata.CompressionFormat = metadata.CompressionMode, metadata.CompressionFormat
 	}
-	m.addOffers(metadata.Topics)
+	m.metadata.addOffers(metadata.Topics)
 	return true
 }
 
@@ -236,17 +235,5 @@ func (m *member) addNewer() {
 		m.metadata.Files = append(m.metadata.Files, f.described)
 		m.metadata.addCounts(info)
 		m.metadata.summarize()
-	}
-}
-
-// addOffers takes offers from metadata: it may know of publishers that came later.
-func (m *member) addOffers(topics []storage.TopicInfo) {
-	for _, topic := range topics {
-		for i := range m.metadata.Topics {
-			known := &m.metadata.Topics[i]
-			if known.Name == topic.Name && known.Type == topic.Type && len(topic.OfferedQoS) > len(known.OfferedQoS) {
-				known.OfferedQoS = topic.OfferedQoS
-			}
-		}
 	}
 }

@@ -148,6 +148,9 @@ func (r *Reader) reindexed(before *Metadata) (Metadata, error) {
 			continue
 		}
 		m.addUnknown(known)
+		if known == before {
+			m.fillOffers(before.Topics)
+		}
 		if known.Version >= OldestMetadataVersion {
 			m.Version = min(known.Version, MetadataVersion)
 		}
@@ -186,8 +189,8 @@ func (r *Reader) readsPlain(f *file) bool {
 	return reader.Close() == nil && whole
 }
 
-// addUnknown takes from another description what is missing in m. Topics without a message are in none of the files
-// when these ended before they were told of them.
+// addUnknown takes from another description what is missing in m, without offers: see addOffers. Topics without a
+// message are in none of the files when these ended before they were told of them.
 func (m *Metadata) addUnknown(other *Metadata) {
 	for _, topic := range other.Topics {
 		at := slices.IndexFunc(m.Topics, func(t storage.TopicInfo) bool { return t.Name == topic.Name && t.Type == topic.Type })
@@ -199,9 +202,6 @@ func (m *Metadata) addUnknown(other *Metadata) {
 		known := &m.Topics[at]
 		known.TypeHash = cmp.Or(known.TypeHash, topic.TypeHash)
 		known.SerializationFormat = cmp.Or(known.SerializationFormat, topic.SerializationFormat)
-		if len(topic.OfferedQoS) > len(known.OfferedQoS) {
-			known.OfferedQoS = topic.OfferedQoS
-		}
 	}
 	m.ROSDistro = cmp.Or(m.ROSDistro, other.ROSDistro)
 	custom := maps.Clone(other.CustomData)

@@ -42,13 +42,14 @@ type Writer struct {
 
 	mu           sync.Mutex // the fields below; never held while a disk is waited for longer than a write
 	current      *part
-	files        []*part // all, in order, current included
-	closing      []*part // no longer written to, to be sealed
-	unsealed     int     // those in closing, and the one that is being sealed
-	uncompressed []*part // sealed, to be compressed
-	published    int     // how many of files metadata.yaml has
-	topics       []storage.Topic
-	counts       []uint64 // by topic, of the files that are no longer current
+	files        []*part                           // all, in order, current included
+	closing      []*part                           // no longer written to, to be sealed
+	unsealed     int                               // those in closing, and the one that is being sealed
+	uncompressed []*part                           // sealed, to be compressed
+	published    int                               // how many of files metadata.yaml has
+	topics       []storage.Topic                   // with the offers that the files have
+	offers       map[storage.TopicID][]qos.Profile // newer ones than those of topics
+	counts       []uint64                          // by topic, of the files that are no longer current
 	byName       map[string]storage.TopicID
 	origins      map[string]origin // by name, of topics whose blocks are copied; see copy.go
 	custom       map[string]string
@@ -100,7 +101,7 @@ func createOn(ground ground, path string, options WriterOptions) (*Writer, error
 	w := &Writer{
 		path: path, ground: ground, format: format, options: options, log: options.Logger,
 		closable: make(chan struct{}, 1), sealedFile: make(chan struct{}, 1), stop: make(chan struct{}),
-		byName: map[string]storage.TopicID{}, custom: maps.Clone(options.CustomData),
+		byName: map[string]storage.TopicID{}, offers: map[storage.TopicID][]qos.Profile{}, custom: maps.Clone(options.CustomData),
 	}
 	if w.custom == nil {
 		w.custom = map[string]string{}
@@ -200,14 +201,16 @@ func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 	return id, nil
 }
 
-// UpdateTopic replaces the offers of a topic in the metadata and in files to come.
+// UpdateTopic replaces the offers of a topic in the copy of the metadata that the files get when they are closed, which
+// Reader takes them from. metadata.yaml and files to come keep the first ones, as rosbag2's do: readers that match both
+// by their offers (rosbags does) would else leave the topic's messages out.
 func (w *Writer) UpdateTopic(id storage.TopicID, offered []qos.Profile) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if id < 0 || int(id) >= len(w.topics) {
 		return fmt.Errorf("update topic: unknown topic id %d", id)
 	}
-	w.topics[id].OfferedQoS = slices.Clone(offered)
+	w.offers[id] = slices.Clone(offered)
 	return nil
 }
 

@@ -70,6 +70,9 @@ func (w *Writer) innerMetadata(n int) ([]byte, error) {
 	for i := range m.Paths {
 		m.Paths[i] = w.files[i].name
 	}
+	for id, offered := range w.offers {
+		m.Topics[id].OfferedQoS = offered
+	}
 	w.mu.Unlock()
 	return m.EncodeInnerVersion(w.options.MetadataVersion)
 }
