@@ -62,7 +62,7 @@ func (c *convertFlags) register(target *pflag.FlagSet) {
 	s := &c.selection
 	flags.StringVarP(&c.storageID, "storage", "s", "", "storage of the new bag (default mcap)")
 	flags.StringVar(&c.preset, "storage-preset-profile", "", "settings of the storage; for mcap none, fastwrite, zstd_fast, zstd_small, for sqlite3 none, resilient")
-	flags.StringVar(&c.config, "storage-config-file", "", "YAML `FILE` with settings of the storage, over the preset")
+	flags.StringVar(&c.config, "storage-config-file", "", "YAML `FILE` with settings of the storage, over the preset (docs/storage-config.md)")
 	flags.StringVar(&c.mode, "compression-mode", "none", "compress by file or message, or none; for mcap presets compress better")
 	flags.StringVar(&c.format, "compression-format", "", "format of --compression-mode (default zstd)")
 	flags.IntVar(&c.level, "compression-level", 0, "level of --compression-mode, 1 the fastest (default 1)")

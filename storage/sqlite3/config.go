@@ -3,7 +3,6 @@ package sqlite3
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -48,23 +47,49 @@ func configPragmas(config storage.Config, section string) ([]string, error) {
 	if config.Path == "" && len(config.Data) == 0 {
 		return nil, nil
 	}
-	var document map[string]struct {
-		Pragmas []string `yaml:"pragmas"`
+	pragmas, err := parseSection(config.Data, section)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", config.Path, errConfigSection, err)
 	}
-	decoder := yaml.NewDecoder(strings.NewReader(string(config.Data)))
-	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w: %s", config.Path, errConfigSection, oneLine(err.Error()))
-	}
-	found, ok := document[section]
-	if !ok {
-		return nil, fmt.Errorf("%s: %w: it has no section '%s' with pragmas", config.Path, errConfigSection, section)
-	}
-	for _, pragma := range found.Pragmas {
+	for _, pragma := range pragmas {
 		if err := checkPragma(pragma); err != nil {
 			return nil, fmt.Errorf("%s: %w", config.Path, err)
 		}
 	}
-	return found.Pragmas, nil
+	return pragmas, nil
+}
+
+// parseSection goes down node by node, so that its errors speak of the file and not of types of Go.
+func parseSection(data []byte, section string) ([]string, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, errors.New(strings.TrimPrefix(oneLine(err.Error()), "yaml: "))
+	}
+	var sections, keys map[string]yaml.Node
+	if err := document.Decode(&sections); err != nil {
+		return nil, fmt.Errorf("it has no sections '%s' and '%s'", sectionRead, sectionWrite)
+	}
+	found, ok := sections[section]
+	if !ok {
+		return nil, fmt.Errorf("it has no section '%s' with pragmas", section)
+	}
+	if found.Decode(&keys) != nil {
+		return nil, fmt.Errorf("line %d: section '%s' is no map with the key pragmas", found.Line, section)
+	}
+	for key := range keys {
+		if key != "pragmas" {
+			return nil, fmt.Errorf("line %d: section '%s': unknown key %s (known: pragmas)", found.Line, section, storage.Printable(key))
+		}
+	}
+	list, ok := keys["pragmas"]
+	if !ok {
+		return nil, nil
+	}
+	var pragmas []string
+	if list.Decode(&pragmas) != nil {
+		return nil, fmt.Errorf("line %d: pragmas of section '%s' are no list of texts", list.Line, section)
+	}
+	return pragmas, nil
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
