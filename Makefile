@@ -76,6 +76,8 @@ lint: lint-c $(GOFUMPT) $(GOLANGCI) ## formatting, linters, import rules, tidy g
 	  if [ -n "$$cgo" ]; then echo "only node and msgs/gen may import \"C\":"; echo "$$cgo"; exit 1; fi
 	@$(ROS) -- $(GOLANGCI) run --build-tags ros,readers
 	@CGO_ENABLED=0 $(GOLANGCI) run
+	@for system in darwin windows; do CGO_ENABLED=0 GOOS=$$system go build -o /dev/null ./cmd/rosbagd || exit 1; done
+	@CGO_ENABLED=0 GOOS=darwin go vet ./...
 	@go -C scripts/rclgogen vet .
 	@go mod tidy -diff && go -C scripts/rclgogen mod tidy -diff
 

@@ -42,8 +42,9 @@ func signalContext(parent context.Context) (context.Context, context.CancelFunc)
 func hardExit(sig os.Signal) {
 	signal.Reset(sig)
 	if number, ok := sig.(syscall.Signal); ok && number != syscall.SIGQUIT {
-		_ = syscall.Kill(os.Getpid(), number) // the exit below is for when it does not work
-		<-time.After(time.Second)             // it comes when the kernel finds the time
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(number) == nil {
+			<-time.After(time.Second) // it comes when the kernel finds the time
+		}
 	}
 	os.Exit(exitFailed)
 }

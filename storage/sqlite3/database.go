@@ -8,10 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"rosbagd/storage"
 )
@@ -230,9 +227,7 @@ func identify(path string) (fileID, error) {
 		return fileID{}, nil
 	}
 	id := fileID{size: info.Size()}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		id.device, id.inode = uint64(stat.Dev), stat.Ino
-	}
+	id.device, id.inode = inode(info)
 	return id, nil
 }
 
@@ -314,15 +309,3 @@ const (
 	sharedFirst  = pendingByte + 2
 	sharedLen    = 510
 )
-
-// writeLocked tells whether somebody holds a write lock. A system that does not know such locks has none.
-func writeLocked(file *os.File, start, length int64) bool {
-	raw, err := file.SyscallConn()
-	if err != nil {
-		return false
-	}
-	lock := unix.Flock_t{Type: unix.F_RDLCK, Start: start, Len: length}
-	var lockErr error
-	err = raw.Control(func(fd uintptr) { lockErr = unix.FcntlFlock(fd, unix.F_OFD_GETLK, &lock) })
-	return err == nil && lockErr == nil && lock.Type == unix.F_WRLCK
-}

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"rosbagd/storage"
 
 	lib "modernc.org/sqlite/lib"
@@ -200,24 +198,3 @@ const (
 
 	deadManByte = 128 // of the -shm file: held as long as somebody uses it
 )
-
-// lockShared takes a read lock that belongs to the open file (Linux: F_OFD_SETLK).
-func lockShared(file *os.File, start, length int64) error {
-	return setLock(file, unix.F_RDLCK, start, length)
-}
-
-func unlock(file *os.File, start, length int64) error {
-	return setLock(file, unix.F_UNLCK, start, length)
-}
-
-func setLock(file *os.File, kind int16, start, length int64) error {
-	raw, err := file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var lockErr error
-	err = raw.Control(func(fd uintptr) {
-		lockErr = unix.FcntlFlock(fd, unix.F_OFD_SETLK, &unix.Flock_t{Type: kind, Start: start, Len: length})
-	})
-	return errors.Join(err, lockErr)
-}
