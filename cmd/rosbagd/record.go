@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 
 	"rosbagd/recorder"
 	"rosbagd/storage/formats"
-	"rosbagd/storage/mcap"
 	"rosbagd/storage/qos"
+	"rosbagd/storage/sqlite3"
 )
 
 // recordCall is one call of record or recorder: its flags as they were given, and what was read because of them.
@@ -99,7 +100,7 @@ func (c *recordCall) register(cmd *cobra.Command, nodeName string, rosArgs []str
 	flags.IntVarP(&c.pollingMillis, "polling-interval", "p", 100, "milliseconds between looks at the graph, which is also looked at when it changes")
 	flags.StringVarP(&c.output, "output", "o", "", "directory of the bag, which must not exist (default rosbag2_<date>)")
 	flags.StringVarP(&c.storageID, "storage", "s", formats.DefaultID, "storage of the bag")
-	flags.StringVar(&c.preset, "storage-preset-profile", "none", "settings of the storage: none, fastwrite, zstd_fast, zstd_small")
+	flags.StringVar(&c.preset, "storage-preset-profile", "", "settings of the storage; for mcap none (default), fastwrite, zstd_fast, zstd_small, for sqlite3 resilient (default), none")
 	flags.StringVar(&c.overridesPath, "qos-profile-overrides-path", "", "YAML file with QoS profiles of subscriptions, by topic")
 	flags.Int64Var(&c.maxCacheSize, "max-cache-size", recorder.DefaultMaxCacheSize, "bytes that wait in memory to be written, at most")
 	flags.BoolVar(&c.startPaused, "start-paused", false, "begin paused; ~/resume starts recording")
@@ -150,7 +151,7 @@ func (c *recordCall) checkSettings(cmd *cobra.Command) error {
 	if err := checkMsgPath(c.msgPath); err != nil {
 		return err
 	}
-	if err := c.checkStorage(); err != nil {
+	if err := c.checkStorage(cmd); err != nil {
 		return err
 	}
 	if err := c.checkOutput(); err != nil {
@@ -165,19 +166,20 @@ func (c *recordCall) checkSettings(cmd *cobra.Command) error {
 	return err
 }
 
-// checkStorage knows that only one storage can be written yet.
-func (c *recordCall) checkStorage() error {
+// checkStorage refuses words that no storage has.
+func (c *recordCall) checkStorage(cmd *cobra.Command) error {
 	if c.storageID == "" {
 		c.storageID = formats.DefaultID // so says a parameter
 	}
-	if _, err := formats.Lookup(c.storageID); err != nil {
+	format, err := formats.Lookup(c.storageID)
+	if err != nil {
 		return usagef("--storage: %w", err)
 	}
-	if c.storageID != mcap.ID {
-		return usagef("--storage %s: this version writes %s only", c.storageID, mcap.ID)
+	if c.preset != "" && !slices.Contains(format.Presets, c.preset) {
+		return usagef("--storage-preset-profile %q: choose one of %s", c.preset, strings.Join(format.Presets, ", "))
 	}
-	if _, err := mcap.Preset(c.preset); err != nil {
-		return usagef("--storage-preset-profile: %w", err)
+	if c.storageID == sqlite3.ID && c.preset == "none" {
+		printWarning(cmd.ErrOrStderr(), "%s", sqlite3.PresetNoneWarning)
 	}
 	return nil
 }
