@@ -44,7 +44,7 @@ func sends(t *testing.T, path string, before time.Time) map[string]int {
 
 // TestKill kills a recorder in the middle: what it had received a second before is in the file, which needs no repair.
 func TestKill(t *testing.T) {
-	for _, storage := range []string{"mcap"} {
+	for _, storage := range []string{"mcap", "sqlite3"} {
 		t.Run(storage, func(t *testing.T) {
 			w := newWorld(t)
 			bag, noted := w.path("killed"), w.path("sends")
