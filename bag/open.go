@@ -106,6 +106,9 @@ func (r *Reader) openMember(path string) error {
 	if err != nil {
 		return err
 	}
+	for _, f := range m.files {
+		r.noteStrayLog(f.path)
+	}
 	if m.rebuilt && m.copied != nil {
 		m.metadata.addOffers(m.copied.Topics)
 	}

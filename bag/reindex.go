@@ -58,6 +58,11 @@ func Reindex(ctx context.Context, directory string, options ReindexOptions) (*Re
 	if err != nil {
 		return nil, err
 	}
+	for _, path := range paths {
+		if err := putLogsBack(path); err != nil {
+			return nil, fmt.Errorf("reindex %s: %w", directory, err)
+		}
+	}
 	result := &Reindexed{}
 	before, text, note := oldMetadata(directory)
 	if options.Repair {

@@ -227,7 +227,8 @@ func checkRepaired(format storage.Format, path string, written storage.Info) err
 }
 
 // swap puts the repaired file in place of the broken one, which stays under another name. Whenever this is ended, one of
-// the two has the right name.
+// the two has the right name. Between the renaming of a log and that of the new database, the old one is without it: a new
+// one beside an old log would be worse, since SQLite would take it in. putLogsBack finds this.
 func swap(path, repaired string) (aside string, err error) {
 	aside, err = brokenName(path)
 	if err != nil {
@@ -258,11 +259,8 @@ func brokenName(path string) (string, error) {
 		return "", err
 	}
 	for n := 0; ; n++ {
-		name := path + ".broken"
-		if n > 0 {
-			name += "." + strconv.Itoa(n)
-		}
-		there, err := os.Stat(name)
+		name := brokenCandidate(path, n)
+		there, err := os.Lstat(name)
 		if errors.Is(err, os.ErrNotExist) || (err == nil && os.SameFile(ours, there)) {
 			return name, nil
 		}
@@ -270,6 +268,14 @@ func brokenName(path string) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// brokenCandidate is the name under which the original of a file is kept; from 1 on when others are there already.
+func brokenCandidate(path string, n int) string {
+	if n == 0 {
+		return path + ".broken"
+	}
+	return path + ".broken." + strconv.Itoa(n)
 }
 
 // linkOrCopy gives a file a second name, or makes a copy where the file system has no second names.

@@ -407,9 +407,10 @@ func bagIsSound(directory string) error {
 	return errors.Join(append(found, err)...)
 }
 
-// TestRepairTakesInWhatSQLiteLeftBeside repairs what is there of a recording that was never closed: a database, and the
-// log with what was committed since.
-func TestRepairTakesInWhatSQLiteLeftBeside(t *testing.T) {
+// leftWithLog puts into a new directory what is there of a recording that was never closed: a database, and the log with
+// all that was committed.
+func leftWithLog(t *testing.T, messages []storage.Message) (directory string) {
+	t.Helper()
 	format, err := formats.Lookup("sqlite3")
 	require.NoError(t, err)
 	live := filepath.Join(t.TempDir(), "demo_0.db3")
@@ -421,24 +422,83 @@ func TestRepairTakesInWhatSQLiteLeftBeside(t *testing.T) {
 		_, err := w.AddTopic(storagetest.Topic(name))
 		require.NoError(t, err)
 	}
-	want := storagetest.Messages(50, 0, 1)
-	for i := range want {
-		want[i].Sequence, want[i].PublishTimeNanos = 0, want[i].LogTimeNanos // SQLite files have neither
-	}
-	require.NoError(t, w.Write(want))
+	require.NoError(t, w.Write(messages))
 	require.NoError(t, w.Flush())
-	directory := t.TempDir()
+	directory = t.TempDir()
 	for _, suffix := range []string{"", "-wal"} {
 		content, err := os.ReadFile(live + suffix)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(directory, "demo_0.db3"+suffix), content, 0o600))
 	}
 	require.NoError(t, w.Close())
+	return directory
+}
 
+// logMessages are messages as an SQLite file has them: without sequence, and with one time.
+func logMessages(n int) []storage.Message {
+	messages := storagetest.Messages(n, 0, 1)
+	for i := range messages {
+		messages[i].Sequence, messages[i].PublishTimeNanos = 0, messages[i].LogTimeNanos
+	}
+	return messages
+}
+
+func TestRepairTakesInWhatSQLiteLeftBeside(t *testing.T) {
+	want := logMessages(50)
+	directory := leftWithLog(t, want)
 	repaired := requireRepaired(t, directory, want)
 	require.Empty(t, repaired.Missing)
 	require.Equal(t, []string{"demo_0.db3", "demo_0.db3.broken", "demo_0.db3.broken-wal"}, names(t, directory))
 	requireMessages(t, want, read(t, open(t, repaired.Broken), bag.Query{}))
+}
+
+// TestRepairEndedBetweenItsRenames has what a repair leaves that was killed when the log of the old database had its new
+// name, and the new database not yet its own.
+func TestRepairEndedBetweenItsRenames(t *testing.T) {
+	for name, keep := range map[string]func(from, to string) error{
+		"second name": os.Link,
+		"copy": func(from, to string) error { // where a file can not have two names
+			content, err := os.ReadFile(from)
+			return errors.Join(err, os.WriteFile(to, content, 0o600))
+		},
+	} {
+		for _, repair := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " repair ", repair), func(t *testing.T) {
+				want := logMessages(50)
+				directory := leftWithLog(t, want)
+				path := filepath.Join(directory, "demo_0.db3")
+				log, err := os.ReadFile(path + "-wal")
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(path+".broken", []byte("of another repair"), 0o600))
+				require.NoError(t, os.WriteFile(path+".broken-wal", []byte("its log"), 0o600))
+				require.NoError(t, keep(path, path+".broken.1"))
+				require.NoError(t, os.Rename(path+"-wal", path+".broken.1-wal"))
+				require.NoError(t, os.WriteFile(path+".repair.tmp", []byte("half"), 0o600))
+
+				require.ErrorContains(t, bagIsSound(directory), "'rosbagd reindex' puts it back")
+				if opened, err := bag.Open(directory, bag.ReaderOptions{}); err == nil { // there may be nothing to open without the log
+					require.Contains(t, strings.Join(opened.Notes(), "\n"), "'rosbagd reindex' puts it back")
+					require.NoError(t, opened.Close())
+				}
+				result := reindex(t, directory, bag.ReindexOptions{Repair: repair})
+				require.Equal(t, uint64(50), result.Metadata.MessageCount)
+				requireMessages(t, want, read(t, open(t, directory), bag.Query{}))
+				if !repair {
+					now, err := os.ReadFile(path + "-wal")
+					require.NoError(t, err)
+					require.Equal(t, log, now)
+					requireRepaired(t, directory, want)
+				}
+				// What a finished repair has set aside stays there.
+				require.Empty(t, reindex(t, directory, bag.ReindexOptions{Repair: true}).Repaired)
+				require.NoFileExists(t, path+"-wal")
+				old, err := os.ReadFile(path + ".broken-wal")
+				require.NoError(t, err)
+				require.Equal(t, "its log", string(old))
+				require.NoError(t, bagIsSound(directory))
+			})
+		}
+	}
 }
 
 func TestRepairThatIsCancelledLeavesNothing(t *testing.T) {
@@ -468,37 +528,13 @@ func TestRepairKilledLeavesOneOfTheTwo(t *testing.T) {
 	offsets := chunkOffsets(t, source)
 	content = content[:offsets[39]+100]
 	want := slices.Concat(all[:39]...)
-	program, err := os.Executable()
-	require.NoError(t, err)
 	for _, seen := range []string{".repair.tmp", ".broken", "metadata.yaml", ""} {
 		for round := range 5 {
 			t.Run(fmt.Sprint("at ", seen, round), func(t *testing.T) {
 				directory := t.TempDir()
 				path := filepath.Join(directory, "demo_0.mcap")
 				require.NoError(t, os.WriteFile(path, content, 0o600))
-				child := exec.Command(program, "-test.run=^$")
-				child.Env = append(os.Environ(), bag.RepairDirectory+"="+directory)
-				require.NoError(t, child.Start())
-				ended := make(chan struct{})
-				go func() {
-					defer close(ended)
-					_ = child.Wait() // killed or not
-				}()
-				for running := true; running; {
-					select {
-					case <-ended:
-						running = false
-					default:
-						running = !slices.ContainsFunc(names(t, directory), func(name string) bool { return strings.HasSuffix(name, seen) })
-					}
-				}
-				_ = child.Process.Kill() // it may have ended
-				<-ended
-				if !strings.HasSuffix(seen, ".tmp") { // which the child may have renamed since
-					reached := func(name string) bool { return strings.HasSuffix(name, seen) }
-					require.True(t, slices.ContainsFunc(names(t, directory), reached), "the child got so far")
-				}
-
+				repairKilled(t, directory, seen)
 				now, err := os.ReadFile(path)
 				require.NoError(t, err)
 				r, err := bag.Open(directory, bag.ReaderOptions{})
@@ -513,6 +549,69 @@ func TestRepairKilledLeavesOneOfTheTwo(t *testing.T) {
 				reindex(t, directory, bag.ReindexOptions{Repair: true})
 				require.Equal(t, []string{"demo_0.mcap", "demo_0.mcap.broken", bag.MetadataName}, names(t, directory))
 				require.Equal(t, uint64(len(want)), open(t, directory).Metadata().MessageCount)
+			})
+		}
+	}
+}
+
+// repairKilled lets a process repair a bag and kills it as soon as a name can be seen that ends so.
+func repairKilled(t *testing.T, directory, seen string) {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	child := exec.Command(program, "-test.run=^$")
+	child.Env = append(os.Environ(), bag.RepairDirectory+"="+directory)
+	require.NoError(t, child.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = child.Wait() // killed or not
+	}()
+	reached := func(name string) bool { return strings.HasSuffix(name, seen) }
+	for running := true; running; {
+		select {
+		case <-ended:
+			running = false
+		default:
+			running = !slices.ContainsFunc(names(t, directory), reached)
+		}
+	}
+	_ = child.Process.Kill() // it may have ended
+	<-ended
+	if !strings.HasSuffix(seen, ".tmp") { // which the child may have renamed since
+		require.True(t, slices.ContainsFunc(names(t, directory), reached), "the child got so far")
+	}
+}
+
+// TestRepairOfADatabaseKilled is TestRepairKilledLeavesOneOfTheTwo for a database with a log.
+func TestRepairOfADatabaseKilled(t *testing.T) {
+	want := logMessages(400)
+	for i := range want {
+		want[i].Data = append([]byte{0, 1, 0, 0}, bytes.Repeat([]byte{byte(i)}, 5000)...)
+	}
+	source := leftWithLog(t, want)
+	for _, seen := range []string{".repair.tmp", ".repair.tmp-wal", ".broken", ".broken-wal", "metadata.yaml", ""} {
+		for round := range 4 {
+			t.Run(fmt.Sprint("at ", seen, round), func(t *testing.T) {
+				directory := t.TempDir()
+				require.NoError(t, os.CopyFS(directory, os.DirFS(source)))
+				path := filepath.Join(directory, "demo_0.db3")
+				repairKilled(t, directory, seen)
+				r, err := bag.Open(directory, bag.ReaderOptions{})
+				if err == nil && len(r.Notes()) == 0 {
+					requireMessages(t, want, read(t, r, bag.Query{}))
+				} else { // it tells of the log, or can not do without it
+					require.NoFileExists(t, path+"-wal")
+					require.FileExists(t, path+".broken-wal")
+				}
+				if err == nil {
+					require.NoError(t, r.Close())
+				}
+				reindex(t, directory, bag.ReindexOptions{Repair: true})
+				require.Equal(t, []string{"demo_0.db3", "demo_0.db3.broken", "demo_0.db3.broken-wal", bag.MetadataName}, names(t, directory))
+				requireMessages(t, want, read(t, open(t, directory), bag.Query{}))
+				requireMessages(t, want, read(t, open(t, path+".broken"), bag.Query{}))
+				require.NoError(t, bagIsSound(directory))
 			})
 		}
 	}

@@ -235,6 +235,9 @@ func (v *verification) verifyFile(path string) error {
 	if v.metadata != nil && v.metadata.CompressionMode == CompressionMessage {
 		f.decompress, f.asked = v.messageCodec(), true
 	}
+	if suffixes, aside, err := strayLogs(path); err == nil && len(suffixes) > 0 {
+		v.tellf(storage.Damage, path, "%s", strayLogText(aside+suffixes[0]))
+	}
 	packed, err := isPacked(path)
 	if err != nil {
 		v.tellf(storage.Damage, path, "can not be read: %v", err)

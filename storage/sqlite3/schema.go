@@ -1,6 +1,8 @@
 package sqlite3
 
-// schemaVersion is the newest schema of rosbag2 (Iron and later), the one that is written.
+// schemaVersion is the newest schema of rosbag2 (Iron and later), the one that is written. It has all that the older ones
+// have, and their readers name the columns that they read: rosbag2 of Foxy to Humble opens it. What such a reader could not
+// read is only the words of offered_qos_profiles, which storage.CreateOptions.MetadataVersion turns into numbers.
 const schemaVersion = 4
 
 // tables are the statements that make an empty file of schema version 4, in the words of rosbag2.

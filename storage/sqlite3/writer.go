@@ -1,6 +1,7 @@
 package sqlite3
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,6 +52,8 @@ type Writer struct {
 	byName      map[string]storage.TopicID
 	definitions map[string]bool // by type
 	failed      error
+
+	metadataVersion int // decides how offers are kept
 }
 
 // span sums messages up.
@@ -92,6 +95,7 @@ func Create(path string, options storage.CreateOptions) (*Writer, error) {
 	w := &Writer{
 		path: path, durable: durable{path: path, file: file}, maxMessage: maxMessage,
 		byName: map[string]storage.TopicID{}, definitions: map[string]bool{},
+		metadataVersion: cmp.Or(options.MetadataVersion, qosWordsVersion),
 	}
 	if err := w.create(pragmas, options); err != nil {
 		err = fmt.Errorf("create %s: %w", path, w.plain(err))
@@ -250,7 +254,7 @@ func (w *Writer) insertTopic(topic storage.Topic) error {
 	}
 	err := w.run("INSERT INTO topics (id, name, type, serialization_format, offered_qos_profiles, type_description_hash)"+
 		" VALUES (?, ?, ?, ?, ?, ?)", int64(len(w.topics)+1), topic.Name, topic.Type, topic.SerializationFormat,
-		qos.EncodeText(topic.OfferedQoS, qosWordsVersion), topic.TypeHash)
+		qos.EncodeText(topic.OfferedQoS, w.metadataVersion), topic.TypeHash)
 	// A definition that is not known has no row: readers refuse the whole file for an encoding that is none.
 	if err != nil || w.definitions[topic.Type] || topic.Definition.Encoding == "" {
 		return err

@@ -2,9 +2,11 @@ package sqlite3
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -227,4 +229,23 @@ func TestSyncBesideWriting(t *testing.T) {
 
 func limitLength(c *connection, length int32) int32 {
 	return lib.Xsqlite3_limit(c.tls, c.db, lib.SQLITE_LIMIT_LENGTH, length)
+}
+
+// TestOffersAreKeptAsTheVersionHasThem asks with SQLite for the columns that rosbag2 of Humble reads.
+func TestOffersAreKeptAsTheVersionHasThem(t *testing.T) {
+	for version, want := range map[int]string{0: "- history: keep_last\n", 4: "- history: 1\n", 8: "- history: 1\n", 9: "- history: keep_last\n"} {
+		path := filepath.Join(t.TempDir(), "x.db3")
+		w, err := Create(path, storage.CreateOptions{MetadataVersion: version, Metadata: fmt.Appendf(nil, "version: %d", cmp.Or(version, 9))})
+		require.NoError(t, err)
+		_, err = w.AddTopic(storagetest.Topic("/a"))
+		require.NoError(t, err)
+		require.NoError(t, w.Seal(nil))
+		c, err := connect(path, "", lib.SQLITE_OPEN_READONLY)
+		require.NoError(t, err)
+		text, err := c.exec("SELECT offered_qos_profiles FROM topics")
+		require.NoError(t, err)
+		require.NoError(t, c.close())
+		require.True(t, strings.HasPrefix(text, want), "version %d: %s", version, text)
+		require.Equal(t, storagetest.Topic("/a"), open(t, path).Info().Topics[0].Topic)
+	}
 }
