@@ -23,7 +23,8 @@ type relation struct {
 // triggers, virtual tables) is never looked at.
 type catalog struct {
 	tables map[string]relation
-	index  uint32 // root of an index on messages(timestamp), 0 for none
+	index  uint32   // root of an index on messages(timestamp), 0 for none
+	roots  []uint32 // of all trees, also of those that are never read
 }
 
 // readCatalog reads the schema table (fileformat2, section 2.6).
@@ -38,6 +39,9 @@ func (p *pages) readCatalog() (catalog, error) {
 		row := relationRow{
 			kind: values[0].text, name: strings.ToLower(values[1].text), table: strings.ToLower(values[2].text),
 			root: uint32(values[3].number), sql: values[4].text,
+		}
+		if row.root != 0 { // views and triggers have none
+			c.roots = append(c.roots, row.root)
 		}
 		switch {
 		case row.kind == "index":

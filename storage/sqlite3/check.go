@@ -16,9 +16,17 @@ func (r *Reader) check(p *pages) error {
 		return p.corrupt(p.count, io.ErrUnexpectedEOF)
 	}
 	if int64(p.count)*int64(p.pageSize) > r.checked {
-		return r.checkEnds(p)
+		if err := r.checkEnds(p); err != nil {
+			return err
+		}
+		reached, err := p.reachesEnd(r.roots)
+		if err != nil || reached {
+			return err
+		}
 	}
-	return r.checkAll(p)
+	var err error
+	r.counted, err = r.checkAll(p)
+	return err
 }
 
 // sum is a digest of keys that does not depend on their order.
@@ -34,60 +42,60 @@ func (s *sum) add(k key) {
 	s.digest += x ^ x>>32
 }
 
-// checkAll follows the table, all overflow pages and the index, and compares the one with the other.
-func (r *Reader) checkAll(p *pages) error {
+// checkAll follows the table, all overflow pages and the index, compares the one with the other, and makes sure that no
+// page is left which nothing leads to: where the table and the index are both as they were some time ago, they agree.
+func (r *Reader) checkAll(p *pages) (*counted, error) {
 	var table, index sum
-	var claimed bitmap
+	var used bitmap
 	cursor := p.table(r.messages.root)
 	if err := cursor.seek(math.MinInt64); err != nil {
-		return err
+		return nil, err
 	}
-	r.counted = newCounted(len(r.info.Topics))
+	found := newCounted(len(r.info.Topics))
 	for {
 		c, page, ok, err := cursor.next()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ok {
 			break
 		}
 		row, err := r.messages.decode(p, page, &c)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if c.next != 0 {
 			shared := false
-			if err := p.links(page, &c, func(n uint32) { shared = shared || !claimed.add(n) }); err != nil {
-				return err
+			if err := p.links(page, &c, func(n uint32) { shared = !used.add(n) || shared }); err != nil {
+				return nil, err
 			}
 			if shared {
-				return p.corrupt(page, errOverflow)
+				return nil, p.corrupt(page, errOverflow)
 			}
 		}
 		table.add(key{row.nanos, c.rowid})
-		r.counted.add(r.topics, c.rowid, row)
+		found.add(r.topics, c.rowid, row)
 	}
-	if r.index == 0 {
-		return nil
-	}
-	entries := p.index(r.index)
-	if err := entries.seek(key{math.MinInt64, math.MinInt64}); err != nil {
-		return err
-	}
-	for {
-		k, ok, err := entries.next()
-		if err != nil {
-			return err
+	if r.index != 0 {
+		entries := p.index(r.index)
+		if err := entries.seek(key{math.MinInt64, math.MinInt64}); err != nil {
+			return nil, err
 		}
-		if !ok {
-			break
+		for {
+			k, ok, err := entries.next()
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				break
+			}
+			index.add(k)
 		}
-		index.add(k)
+		if table != index {
+			return nil, p.corrupt(r.index, errIndex)
+		}
 	}
-	if table != index {
-		return p.corrupt(r.index, errIndex)
-	}
-	return nil
+	return found, p.checkUnused(r, &used)
 }
 
 // checkEnds makes sure that the first and the last rows are in the index, and its ends in the table.

@@ -192,7 +192,7 @@ func (r *Reader) countRows() error {
 		var found []numberedRow
 		err := r.db.read(func(s *snapshot, try int) error {
 			found, ended = found[:0], false
-			source, err := newFileSource(s.reader(), &r.messages, place, begun)
+			source, err := newFileSource(s.reader(), r, place, begun)
 			if err != nil {
 				return err
 			}

@@ -209,7 +209,7 @@ func (it *iterator) open(s *snapshot) (source, error) {
 		return source, nil
 	}
 	if it.query.Order == storage.ByFile {
-		return newFileSource(p, &r.messages, it.place.id, it.begun)
+		return newFileSource(p, r, it.place.id, it.begun)
 	}
 	from := key{math.MinInt64, math.MinInt64}
 	if it.query.FromNanos != 0 {
@@ -235,12 +235,14 @@ func (it *iterator) open(s *snapshot) (source, error) {
 // fileSource gives rows by id.
 type fileSource struct {
 	p      *pages
-	layout *layout
+	reader *Reader
 	cursor *tableCursor
+	last   int64
+	begun  bool
 }
 
-func newFileSource(p *pages, l *layout, after int64, begun bool) (*fileSource, error) {
-	f := &fileSource{p: p, layout: l, cursor: p.table(l.root)}
+func newFileSource(p *pages, r *Reader, after int64, begun bool) (*fileSource, error) {
+	f := &fileSource{p: p, reader: r, cursor: p.table(r.messages.root), last: after, begun: begun}
 	from := int64(math.MinInt64)
 	if begun {
 		if after == math.MaxInt64 {
@@ -261,14 +263,20 @@ func (f *fileSource) next() (cell, uint32, row, key, error) {
 	if err != nil {
 		return cell{}, 0, row{}, key{}, err
 	}
-	r, err := f.layout.decode(f.p, page, &c)
+	if f.begun && c.rowid != f.last+1 {
+		if err := f.reader.suspect(f.p); err != nil {
+			return cell{}, 0, row{}, key{}, err
+		}
+	}
+	f.last, f.begun = c.rowid, true
+	r, err := f.reader.messages.decode(f.p, page, &c)
 	return c, page, r, key{r.nanos, c.rowid}, err
 }
 
 // indexSource gives rows by time stamp.
 type indexSource struct {
 	p      *pages
-	layout *layout
+	reader *Reader
 	cursor *indexCursor
 	table  *tableCursor
 	until  int64
@@ -282,7 +290,7 @@ type indexSource struct {
 var errIndex = errors.New("index and table do not agree")
 
 func newIndexSource(p *pages, r *Reader, from key, after bool, until int64) (*indexSource, error) {
-	s := &indexSource{p: p, layout: &r.messages, cursor: p.index(r.index), table: p.table(r.messages.root), until: until, sorted: true, probe: p.table(r.messages.root)}
+	s := &indexSource{p: p, reader: r, cursor: p.index(r.index), table: p.table(r.messages.root), until: until, sorted: true, probe: p.table(r.messages.root)}
 	if err := s.cursor.seek(from); err != nil {
 		return nil, err
 	}
@@ -316,7 +324,7 @@ func (s *indexSource) next() (cell, uint32, row, key, error) {
 	if err != nil {
 		return cell{}, 0, row{}, key{}, err
 	}
-	r, err := s.layout.decode(s.p, page, &c)
+	r, err := s.reader.messages.decode(s.p, page, &c)
 	if err == nil && r.nanos != k.nanos {
 		err = s.p.corrupt(page, errIndex)
 	}
@@ -334,10 +342,13 @@ func (s *indexSource) missed(k key) error {
 		return err
 	}
 	c, page, ok, err := s.probe.next()
-	if err != nil || !ok || c.rowid == k.id {
+	if err != nil || !ok {
 		return err
 	}
-	r, err := s.layout.decode(s.p, page, &c)
+	if c.rowid == k.id {
+		return s.reader.suspect(s.p)
+	}
+	r, err := s.reader.messages.decode(s.p, page, &c)
 	if err != nil {
 		return err
 	}

@@ -258,7 +258,7 @@ func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte)
 }
 
 // checkJump looks at a chain that does not go on with the next page: when the page before the target is one that leads
-// to it, then the target belongs to another chain.
+// to it, then the target belongs to another chain. A page that is free still has what it had.
 func (p *pages) checkJump(from, to uint32) error {
 	if to < 2 {
 		return p.corrupt(from, errOverflow)
@@ -267,10 +267,19 @@ func (p *pages) checkJump(from, to uint32) error {
 	if err != nil {
 		return err
 	}
-	if to-1 != from && len(before) >= 4 && binary.BigEndian.Uint32(before) == to {
+	if to-1 != from && len(before) >= 4 && binary.BigEndian.Uint32(before) == to && !p.isFree(to-1) {
 		return p.corrupt(from, errOverflow)
 	}
 	return nil
+}
+
+// isFree tells whether a page is on the free list.
+func (p *pages) isFree(n uint32) bool {
+	if p.free == nil {
+		p.free = &bitmap{}
+		_ = p.freePages(func(n uint32) { p.free.add(n) }) // as far as it goes
+	}
+	return p.free.has(n)
 }
 
 // payload gives the whole record of a cell. A record within its page is not copied; memory for a longer one is taken

@@ -38,6 +38,7 @@ type snapshot struct {
 	count    uint32 // pages
 	utf16    binary.ByteOrder
 	freelist uint32 // first trunk page, 0 for none
+	mapped   bool   // pages of pointers back lie among the others (auto_vacuum)
 	overlay  *overlay
 	// short tells that the file ends before its last page.
 	short bool
@@ -81,6 +82,7 @@ func (s *snapshot) setHeader(header []byte, pageSize int) error {
 		s.utf16 = binary.BigEndian
 	}
 	s.freelist = binary.BigEndian.Uint32(header[32:])
+	s.mapped = binary.BigEndian.Uint32(header[52:]) != 0
 	return nil
 }
 
@@ -107,8 +109,9 @@ type pages struct {
 	blocks  map[int64][]byte
 	order   [blocksKept]int64
 	next    int
-	checked bitmap // pages whose structure was looked at
-	runs    []byte // memory of run
+	checked bitmap  // pages whose structure was looked at
+	runs    []byte  // memory of run
+	free    *bitmap // pages of the free list, nil before they were asked for
 }
 
 func (s *snapshot) reader() *pages {

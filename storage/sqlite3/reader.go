@@ -18,7 +18,8 @@ type Reader struct {
 	db       *database
 	checked  int64 // bytes up to which a file is gone through when it is opened
 	messages layout
-	index    uint32 // root of the index on time stamps, 0 for none
+	index    uint32   // root of the index on time stamps, 0 for none
+	roots    []uint32 // of all trees
 	topics   map[int64]storage.TopicID
 	lastID   int64 // the largest row id when the file was opened
 	info     storage.Info
@@ -29,6 +30,8 @@ type Reader struct {
 	mu       sync.Mutex // the fields below, which change when reading meets damage
 	salvaged *salvage   // nil while the file can be read as it should be
 	damage   string
+	// suspected tells that all of the file was gone through because of missing row ids, so that it is not done again.
+	suspected bool
 }
 
 // Open opens a file with all that was committed to it.
@@ -95,7 +98,7 @@ func (r *Reader) open(p *pages) error {
 	if err != nil {
 		return err
 	}
-	r.messages, r.index = newLayout(c.tables[tableMessages]), c.index
+	r.messages, r.index, r.roots = newLayout(c.tables[tableMessages]), c.index, c.roots
 	r.tables = found
 	r.info, r.topics = found.info()
 	row, _, ok, err := p.table(r.messages.root).last()

@@ -2,6 +2,7 @@ package sqlite3
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -20,7 +21,6 @@ type salvage struct {
 
 	tree    bitmap // pages that the tree of the table leads to
 	intact  bool   // all of the tree could be followed
-	highest int64  // the largest row id in it
 	free    bitmap // pages of the free list
 	claimed bitmap // overflow pages of a message
 	contest bitmap // overflow pages of more than one
@@ -42,8 +42,7 @@ type place struct {
 
 // salvageRows finds the messages of a damaged file.
 func (p *pages) salvageRows(l layout, topics map[int64]bool) (*salvage, error) {
-	s := &salvage{layout: l, topics: topics, highest: math.MinInt64}
-	s.intact = l.root != 0
+	s := &salvage{layout: l, topics: topics, intact: l.root != 0}
 	if s.intact {
 		if err := s.walk(p, l.root, 0); err != nil {
 			return nil, err
@@ -108,25 +107,11 @@ func (s *salvage) walk(p *pages, page uint32, depth int) error {
 
 // walkFreeList marks the pages that SQLite no longer uses: what they contain was deleted.
 func (s *salvage) walkFreeList(p *pages) {
-	var trunks bitmap
-	for trunk := p.freelist; trunk != 0 && trunk <= p.count && trunks.add(trunk); {
-		data, err := p.page(trunk)
-		if err != nil {
-			return
-		}
-		s.free.add(trunk)
-		n := int(binary.BigEndian.Uint32(data[4:]))
-		for i := 0; i < n && 8+4*i+4 <= p.usable; i++ {
-			if page := binary.BigEndian.Uint32(data[8+4*i:]); page <= p.count {
-				s.free.add(page)
-			}
-		}
-		trunk = binary.BigEndian.Uint32(data)
-	}
+	_ = p.freePages(func(page uint32) { s.free.add(page) }) // as far as it goes
 }
 
-// findLeaves goes through all pages. Leaves outside of the tree count when the tree is damaged, or when they have rows
-// that are newer than all of it: then the page that leads to them was lost.
+// findLeaves goes through all pages. Leaves outside of the tree count when the tree is damaged, or when all their rows
+// are missing from it: then what led to them was lost.
 func (s *salvage) findLeaves(p *pages) error {
 	var orphans []leaf
 	for page := uint32(2); page <= p.count; page++ {
@@ -151,13 +136,16 @@ func (s *salvage) findLeaves(p *pages) error {
 		case found.first > found.last:
 		case inTree:
 			s.leaves = append(s.leaves, found)
-			s.highest = max(s.highest, found.last)
 		case known:
 			orphans = append(orphans, found)
 		}
 	}
+	slices.SortFunc(s.leaves, func(a, b leaf) int { return cmp.Compare(a.first, b.first) })
+	inTree := s.leaves
 	for _, orphan := range orphans {
-		if !s.intact || orphan.first > s.highest {
+		at := sort.Search(len(inTree), func(i int) bool { return inTree[i].first > orphan.first })
+		fits := (at == 0 || inTree[at-1].last < orphan.first) && (at == len(inTree) || inTree[at].first > orphan.last)
+		if !s.intact || fits {
 			s.leaves = append(s.leaves, orphan)
 		}
 	}

@@ -2,6 +2,7 @@ package sqlite3
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,6 +85,7 @@ func compareWithSQLite(t testing.TB, path string) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
 	want := selectAll(t, path, "ORDER BY timestamp, messages.id")
+	require.Empty(t, r.Info().Damage)
 	require.Equal(t, want, texts(r, query(t, r, storage.Query{})))
 	require.Equal(t, selectAll(t, path, "ORDER BY messages.id"), texts(r, query(t, r, storage.Query{Order: storage.ByFile})))
 	info := r.Info()
@@ -236,4 +238,26 @@ func TestWindowsOfAFileWithoutIndex(t *testing.T) {
 		return nil
 	}))
 	require.Len(t, query(t, r, storage.Query{}), 5000)
+}
+
+// Free pages keep what was in them, also where the next page of a payload was.
+func TestPagesThatWereUsedBefore(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		path := filepath.Join(t.TempDir(), "x.db3")
+		db := oracle(t, path, "mode=rwc")
+		makeTables(t, db, 4, "PRAGMA page_size=512", "PRAGMA synchronous=OFF")
+		_, err := db.Exec("INSERT INTO topics VALUES (1, '/a', 'std_msgs/msg/String', 'cdr', '', '')")
+		require.NoError(t, err)
+		for n := range 60 {
+			_, err := db.Exec("INSERT INTO messages (topic_id, timestamp, data) VALUES (1, ?, randomblob(?))", n, 100+random.IntN(3000))
+			require.NoError(t, err)
+			if n%20 == 19 {
+				_, err = db.Exec("DELETE FROM messages WHERE id % 3 = ?", random.IntN(3))
+				require.NoError(t, err)
+			}
+		}
+		require.NoError(t, db.Close())
+		compareWithSQLite(t, path)
+	}
 }
