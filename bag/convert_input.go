@@ -61,9 +61,6 @@ func (c *conversion) missing() {
 		case f.refused != nil:
 			c.lose("%v", f.refused)
 			continue
-		case f.size < 0:
-			c.lose("%s: listed in the metadata, and not there", f.path)
-			continue
 		case r.wouldUnpack(f):
 			continue // what it has shows when its messages come
 		}

@@ -44,3 +44,10 @@ func (e *NotFoundError) Error() string { return fmt.Sprintf("Bag path '%s' does 
 
 // Unwrap makes it a fs.ErrNotExist.
 func (e *NotFoundError) Unwrap() error { return fs.ErrNotExist }
+
+// missingFileError is told of a file that metadata.yaml lists and that is not there.
+type missingFileError struct{ path string }
+
+func (e *missingFileError) Error() string { return e.path + ": is missing: metadata.yaml lists it" }
+
+func (e *missingFileError) Unwrap() error { return fs.ErrNotExist }

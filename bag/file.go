@@ -161,7 +161,13 @@ func (r *Reader) openPlain(path string) (storage.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return format.Open(path, storage.OpenOptions{Config: r.options.Config})
+	reader, err := format.Open(path, storage.OpenOptions{Config: r.options.Config})
+	if errors.Is(err, storage.ErrUnknownFormat) {
+		if other, detectErr := formats.Detect(path); detectErr == nil && other.ID != format.ID {
+			return nil, fmt.Errorf("open %s as %s: %w: storage %s", path, format.ID, ErrOtherStorage, other.ID)
+		}
+	}
+	return reader, err
 }
 
 func (r *Reader) formatOf(path string) (storage.Format, error) {

@@ -1,6 +1,7 @@
 package bag
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -105,9 +106,14 @@ func (m *member) listedFile(listed string, trusted bool) *file {
 			f.plain = plain
 		}
 	}
-	if f.size, err = sizeOf(path); err != nil {
+	f.size, err = sizeOf(path)
+	if errors.Is(err, os.ErrNotExist) {
+		f.refused = &missingFileError{path}
+		err = f.refused
+	}
+	if err != nil {
 		f.size = -1
-		r.note("%s: listed in the metadata, but can not be read: %v", f.path, err)
+		r.note("%v", err)
 	}
 	return f
 }

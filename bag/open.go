@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"rosbagd/storage"
@@ -94,6 +95,9 @@ func (r *Reader) openMember(path string) error {
 			return &NotFoundError{Path: path}
 		}
 		return fmt.Errorf("open bag: %w", err)
+	}
+	if !info.IsDir() && filepath.Base(path) == MetadataName {
+		return fmt.Errorf("open %s: %w, give the directory that it is in", path, storage.ErrUnknownFormat)
 	}
 	m := &member{reader: r, path: path}
 	if info.IsDir() {

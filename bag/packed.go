@@ -57,7 +57,7 @@ func detectPacked(path string) (storage.Format, error) {
 	n, err := io.ReadFull(unpacked, head)
 	if n == 0 {
 		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return storage.Format{}, fmt.Errorf("open %s: %w", path, storage.ErrEmpty)
+			return storage.Format{}, fmt.Errorf("open %s: unpacked: %w", path, storage.ErrEmpty)
 		}
 		return storage.Format{}, &storage.CorruptionError{Path: path, Err: err}
 	}

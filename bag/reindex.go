@@ -77,6 +77,9 @@ func Reindex(ctx context.Context, directory string, options ReindexOptions) (*Re
 	if note != "" {
 		result.Notes = append(result.Notes, note)
 	}
+	if note := r.members[0].fewer(before); note != "" {
+		result.Notes = append(result.Notes, note)
+	}
 	result.Metadata, err = r.reindexed(before)
 	result.Notes = append(result.Notes, r.Notes()...)
 	result.Lost = result.Lost || r.incomplete(paths)
@@ -112,6 +115,33 @@ func filesForReindex(directory string) ([]string, error) {
 		return nil, fmt.Errorf("reindex %s: %w", directory, ErrNoFiles)
 	}
 	return paths, nil
+}
+
+// fewer says which of the files that metadata.yaml listed are not there any more. Where there are as many files as it
+// listed they were renamed.
+func (m *member) fewer(before *Metadata) string {
+	if before == nil || len(m.files) >= len(before.Paths) {
+		return ""
+	}
+	var missing []string
+	for _, listed := range before.Paths {
+		path, err := m.resolve(listed)
+		if err != nil {
+			continue // metadata.yaml names a place out of the bag
+		}
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			missing = append(missing, filepath.Base(path))
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	const most = 5
+	shown := strings.Join(missing[:min(len(missing), most)], ", ")
+	if len(missing) > most {
+		shown += ", ..."
+	}
+	return fmt.Sprintf("%s: %d of %d files that the old metadata.yaml lists are not there: %s", m.path, len(missing), len(before.Paths), shown)
 }
 
 // incomplete tells whether a file was left out or has damage that costs messages, as far as can be told.

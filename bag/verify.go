@@ -167,7 +167,11 @@ func (v *verification) readMetadata() {
 		m, err = DecodeMetadata(path, data)
 	}
 	if err != nil {
-		v.tellf(storage.Fault, path, "%s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), path), ":"))
+		text := strings.TrimPrefix(err.Error(), path+":")
+		if text[0] >= '0' && text[0] <= '9' {
+			text = "line " + text
+		}
+		v.tellf(storage.Fault, path, "%s", strings.TrimSpace(text))
 		return
 	}
 	if m.Version > MetadataVersion {

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"io"
 )
 
 var (
@@ -21,6 +22,16 @@ var (
 	// ErrSealed is returned by a Writer that was sealed or closed.
 	ErrSealed = errors.New("file is already finished")
 )
+
+// ErrEndsEarly is the reason of a file, or a part of it, that ends where more should come. It is an io.ErrUnexpectedEOF,
+// whose own text means nothing to a user.
+var ErrEndsEarly error = endsEarly{}
+
+type endsEarly struct{}
+
+func (endsEarly) Error() string { return "ends too early" }
+
+func (endsEarly) Unwrap() error { return io.ErrUnexpectedEOF }
 
 // CorruptionError says where a file is damaged. A file that ends too early unwraps to io.ErrUnexpectedEOF.
 type CorruptionError struct {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -123,6 +124,10 @@ func (f Formats) Detect(path string) (Format, error) {
 		if format.Matches(head[:n]) {
 			return format, nil
 		}
+	}
+	if bytes.HasPrefix(head, []byte("#ROSBAG V")) {
+		return Format{}, fmt.Errorf("open %s: %w: it is one of ROS 1, of which rosbags-convert (Python package rosbags) makes one of ROS 2",
+			path, ErrUnknownFormat)
 	}
 	return Format{}, fmt.Errorf("open %s: %w", path, ErrUnknownFormat)
 }

@@ -28,7 +28,7 @@ Ends with 3 if a file had to be left out or has lost messages.`,
 			options.OnRepaired = func(r bag.Repaired) {
 				fmt.Fprintf(cmd.OutOrStdout(), "Repaired %s (%s): %d messages kept; as it was: %s\n", r.Path, r.Reason, r.Kept, r.Broken)
 				if r.Missing != "" {
-					printWarning(cmd.ErrOrStderr(), "%s: missing: %s", r.Path, r.Missing)
+					printWarning(cmd.ErrOrStderr(), "%s: messages may be missing: %s", r.Path, r.Missing)
 				}
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "Beginning reindexing bag in directory: %s\n", args[0])

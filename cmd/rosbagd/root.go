@@ -51,7 +51,11 @@ func oneBagAtMost(cmd *cobra.Command, args []string) error {
 func oneBag(cmd *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
-		return usagef("%s: give the path of a bag, before flags that take a list", cmd.CommandPath())
+		hint := ""
+		if slices.ContainsFunc(listFlags(), func(name string) bool { return cmd.Flags().Lookup(strings.TrimLeft(name, "-")) != nil }) {
+			hint = ", before flags that take a list"
+		}
+		return usagef("%s: give the path of a bag%s", cmd.CommandPath(), hint)
 	case 1:
 		return nil
 	}
@@ -86,6 +90,10 @@ func flagError(cmd *cobra.Command, err error) error {
 // missingFlag finds the flag of rosbag2 that pflag complains of; empty when it is none. A short one is told with its
 // long name.
 func missingFlag(verb, complaint string) string {
+	verb = strings.TrimSuffix(verb, "er")
+	if verb != "record" && verb != "play" {
+		return "" // the others have all flags of rosbag2
+	}
 	if name, unknown := strings.CutPrefix(complaint, "unknown flag: "); unknown && slices.Contains(missingFlags(), name) {
 		return name
 	}
@@ -94,7 +102,7 @@ func missingFlag(verb, complaint string) string {
 		return ""
 	}
 	short := "-" + string(letter)
-	if name := missingShortFlags()[strings.TrimSuffix(verb, "er")+" "+short]; name != "" {
+	if name := missingShortFlags()[verb+" "+short]; name != "" {
 		return short + " (" + name + ")"
 	}
 	return ""
@@ -112,7 +120,7 @@ func missingShortFlags() map[string]string {
 	}
 }
 
-// missingFlags are those of the newest rosbag2 for record, play and info that have no meaning here yet.
+// missingFlags are those of the newest rosbag2 for record and play that have no meaning here yet.
 func missingFlags() []string {
 	return []string{
 		"--actions", "--compression-format", "--compression-mode", "--compression-queue-size", "--compression-threads",

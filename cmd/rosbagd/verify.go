@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,7 +57,9 @@ func verify(cmd *cobra.Command, path string, options bag.VerifyOptions, asJSON, 
 	options.Unpack.Progress = showUnpacking(cmd.ErrOrStderr())
 	options.Progress = func(done, total int64) { bar.show(float64(done) / float64(max(total, 1))) }
 	document := verifyJSON{Bag: path, Findings: []findingJSON{}}
+	faultyFiles := false
 	result, err := bag.Verify(path, options, func(f storage.Finding) {
+		faultyFiles = faultyFiles || f.Severity == storage.Fault && !aboutMetadata(f)
 		if quiet && f.Severity == storage.Notice {
 			return
 		}
@@ -80,10 +84,27 @@ func verify(cmd *cobra.Command, path string, options bag.VerifyOptions, asJSON, 
 		return fmt.Errorf("write result: %w", err)
 	}
 	if !result.Sound() {
-		return fmt.Errorf("%s is not sound: %s, %s ('rosbagd reindex' makes metadata.yaml anew, with --repair it also rewrites damaged files)",
-			path, counted(result.Damages, "damage"), counted(result.Faults, "fault"))
+		return fmt.Errorf("%s is not sound: %s, %s (%s)",
+			path, counted(result.Damages, "damage"), counted(result.Faults, "fault"), remedy(result, faultyFiles))
 	}
 	return nil
+}
+
+// aboutMetadata tells what metadata.yaml has wrong from what a file has wrong.
+func aboutMetadata(f storage.Finding) bool {
+	return filepath.Base(f.Path) == bag.MetadataName || strings.Contains(f.Text, bag.MetadataName)
+}
+
+// remedy says what can be done about a bag that is not sound.
+func remedy(result bag.Verified, faultyFiles bool) string {
+	switch {
+	case result.Damages > 0:
+		return "'rosbagd reindex --repair' keeps what can be read of damaged files, and makes metadata.yaml anew"
+	case faultyFiles:
+		return "'rosbagd convert' writes its files anew"
+	default:
+		return "'rosbagd reindex' makes metadata.yaml anew"
+	}
 }
 
 func counted(n int, word string) string {

@@ -3,8 +3,9 @@ package mcap
 import (
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
+
+	"rosbagd/storage"
 )
 
 var (
@@ -25,7 +26,7 @@ type cursor struct {
 
 func (c *cursor) take(n uint64) []byte {
 	if c.err != nil || n > uint64(len(c.rest)) {
-		c.err = io.ErrUnexpectedEOF
+		c.err = storage.ErrEndsEarly
 		return nil
 	}
 	p := c.rest[:n]

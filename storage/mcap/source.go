@@ -48,7 +48,7 @@ func (s source) read(p []byte, offset int64) error {
 		return nil
 	}
 	if err == io.EOF {
-		return s.corrupt(offset, io.ErrUnexpectedEOF)
+		return s.corrupt(offset, storage.ErrEndsEarly)
 	}
 	return fmt.Errorf("read %s: %w", s.path, err)
 }
@@ -56,7 +56,7 @@ func (s source) read(p []byte, offset int64) error {
 // slice reads n bytes from offset into memory of its own, after checking that the file has them.
 func (s source) slice(offset, n int64) ([]byte, error) {
 	if offset < 0 || n < 0 || offset > s.size || n > s.size-offset {
-		return nil, s.corrupt(offset, io.ErrUnexpectedEOF)
+		return nil, s.corrupt(offset, storage.ErrEndsEarly)
 	}
 	p := make([]byte, n)
 	return p, s.read(p, offset)
@@ -82,7 +82,7 @@ type window struct {
 
 func (w *window) bytes(offset, n int64) ([]byte, error) {
 	if offset < 0 || n < 0 || offset > w.size || n > w.size-offset {
-		return nil, w.corrupt(offset, io.ErrUnexpectedEOF)
+		return nil, w.corrupt(offset, storage.ErrEndsEarly)
 	}
 	if offset < w.at || offset+n > w.at+int64(len(w.buffer)) {
 		step := w.step
@@ -107,7 +107,7 @@ func (w *window) bytes(offset, n int64) ([]byte, error) {
 // record reads the header of the record at offset. A record that ends behind until is not there as a whole.
 func (w *window) record(offset, until int64) (record, error) {
 	if offset > until-recordHeaderLen {
-		return record{}, w.corrupt(offset, io.ErrUnexpectedEOF)
+		return record{}, w.corrupt(offset, storage.ErrEndsEarly)
 	}
 	head, err := w.bytes(offset, recordHeaderLen)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *window) record(offset, until int64) (record, error) {
 		return record{}, w.corrupt(offset, errNoRecord)
 	}
 	if length > uint64(until-offset-recordHeaderLen) {
-		return record{}, w.corrupt(offset, io.ErrUnexpectedEOF)
+		return record{}, w.corrupt(offset, storage.ErrEndsEarly)
 	}
 	return record{op: mcaplib.OpCode(head[0]), offset: offset, length: int64(length)}, nil
 }

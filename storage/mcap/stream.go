@@ -144,7 +144,7 @@ func (s *Stream) record() (m storage.Message, ok bool, err error) {
 	}
 	if len(rest) < recordHeaderLen {
 		s.done = true
-		s.fault(at, io.ErrUnexpectedEOF)
+		s.fault(at, storage.ErrEndsEarly)
 		return m, false, s.feed.discard(recordHeaderLen)
 	}
 	rec, err := s.window.record(at, streamSize)
@@ -157,7 +157,7 @@ func (s *Stream) record() (m storage.Message, ok bool, err error) {
 			return m, false, fmt.Errorf("read %s: %w", s.window.path, err)
 		}
 		if int64(len(whole)) < recordHeaderLen+rec.length {
-			return m, false, s.window.corrupt(at, io.ErrUnexpectedEOF)
+			return m, false, s.window.corrupt(at, storage.ErrEndsEarly)
 		}
 	}
 	if rec.op < firstUnknownOp && !plausible(&s.window, rec) {
@@ -233,7 +233,7 @@ func (s *Stream) chunk(rec record) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", s.window.path, err)
 	}
 	if int64(len(raw)) < recordHeaderLen+rec.length {
-		return nil, s.window.corrupt(rec.offset, io.ErrUnexpectedEOF)
+		return nil, s.window.corrupt(rec.offset, storage.ErrEndsEarly)
 	}
 	records, err := s.unpacker.chunkRecords(raw, rec.offset)
 	if err != nil {

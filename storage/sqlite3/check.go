@@ -1,8 +1,9 @@
 package sqlite3
 
 import (
-	"io"
 	"math"
+
+	"rosbagd/storage"
 )
 
 // checkedLen is the size up to which a file is gone through when it is opened. A larger one is looked at at its ends,
@@ -13,7 +14,7 @@ const checkedLen = 16 << 20
 // the way.
 func (r *Reader) check(p *pages) error {
 	if p.short {
-		return p.corrupt(p.count, io.ErrUnexpectedEOF)
+		return p.corrupt(p.count, storage.ErrEndsEarly)
 	}
 	if int64(p.count)*int64(p.pageSize) > r.checked {
 		if err := r.checkEnds(p); err != nil {

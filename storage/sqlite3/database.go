@@ -240,7 +240,7 @@ func (d *database) build(now state) (*snapshot, error) {
 		return nil, fmt.Errorf("read %s: %w", d.path, plainPath(err))
 	}
 	if n < headerLen {
-		return nil, &storage.CorruptionError{Path: d.path, Offset: int64(n), Err: io.ErrUnexpectedEOF}
+		return nil, &storage.CorruptionError{Path: d.path, Offset: int64(n), Err: storage.ErrEndsEarly}
 	}
 	var pages uint32
 	switch {

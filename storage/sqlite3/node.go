@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+
+	"rosbagd/storage"
 )
 
 // The kinds of b-tree pages (fileformat2, section 1.6).
@@ -50,7 +51,7 @@ func (s *snapshot) parseNode(n uint32, data []byte) (node, error) {
 		head = headerLen
 	}
 	if len(data) < head+12 {
-		return node{}, s.corrupt(n, io.ErrUnexpectedEOF)
+		return node{}, s.corrupt(n, storage.ErrEndsEarly)
 	}
 	result := node{page: n, data: data, kind: data[head], cells: int(binary.BigEndian.Uint16(data[head+3:]))}
 	switch result.kind {
@@ -231,13 +232,16 @@ func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte)
 		}
 		if err != nil {
 			if corruption(err) {
+				if damage := (*storage.CorruptionError)(nil); errors.As(err, &damage) {
+					err = fmt.Errorf("damaged at byte %d: %w", damage.Offset, damage.Err) // the path is told once
+				}
 				return p.corrupt(previous, fmt.Errorf("%w: %w", errOverflow, err))
 			}
 			return err
 		}
 		take := min(rest, int64(p.usable-4))
 		if int64(len(data)) < 4+take {
-			return p.corrupt(previous, fmt.Errorf("%w: %w", errOverflow, io.ErrUnexpectedEOF))
+			return p.corrupt(previous, fmt.Errorf("%w: %w", errOverflow, storage.ErrEndsEarly))
 		}
 		if err := visit(n, data[4:4+take]); err != nil {
 			return err

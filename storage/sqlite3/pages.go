@@ -125,7 +125,7 @@ func (p *pages) page(n uint32) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) < p.pageSize {
-		return nil, p.corrupt(n, io.ErrUnexpectedEOF)
+		return nil, p.corrupt(n, storage.ErrEndsEarly)
 	}
 	return data, nil
 }
@@ -201,7 +201,7 @@ func (p *pages) overlaid(n uint32, offset int64) ([]byte, error) {
 	data := make([]byte, p.pageSize)
 	if _, err := p.overlay.file.ReadAt(data, offset); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, p.corrupt(n, io.ErrUnexpectedEOF)
+			return nil, p.corrupt(n, storage.ErrEndsEarly)
 		}
 		return nil, fmt.Errorf("read log of %s: %w", p.path, plainPath(err))
 	}
