@@ -70,6 +70,7 @@ func (c *conversion) planOutput(o *ConvertOutput) (*output, error) {
 			c.note("%s: there is no topic %s to rename", o.Path, name)
 		}
 	}
+	c.noteUnknown(o)
 	switch {
 	case o.Selection.Empty():
 		c.note("%s: no topics are selected, the bag is empty; 'all_topics: true' and the like select", o.Path)
@@ -86,6 +87,27 @@ func (c *conversion) planOutput(o *ConvertOutput) (*output, error) {
 		return nil, &SettingError{err}
 	}
 	return out, nil
+}
+
+// noteUnknown tells of topics that are named and that no input has: a typing error takes too little, or leaves too much.
+func (c *conversion) noteUnknown(o *ConvertOutput) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(c.topics, func(t storage.Topic) bool { return t.Name == name })
+	}
+	for _, named := range []struct {
+		topics  []string
+		purpose string
+	}{{o.Selection.Topics, "take"}, {o.Selection.ExcludeTopics, "leave out"}} {
+		for _, name := range named.topics {
+			switch {
+			case has(name):
+			case has("/" + name):
+				c.note("%s: there is no topic %s to %s, did you mean /%s?", o.Path, name, named.purpose, name)
+			default:
+				c.note("%s: there is no topic %s to %s", o.Path, name, named.purpose)
+			}
+		}
+	}
 }
 
 // completeTimes turns what counts from the start of the inputs into times.

@@ -233,6 +233,18 @@ func TestConvertRefusesTwoTypesOfATopic(t *testing.T) {
 	require.ErrorIs(t, err, storage.ErrTopicType)
 }
 
+func TestConvertTellsOfTopicsThatThereAreNot(t *testing.T) {
+	in := makeBag(t, bag.WriterOptions{}, storagetest.Messages(10, 0, 1), twoTopics()...)
+	out := everything(t, bag.WriterOptions{})
+	out.Selection = bag.Selection{Topics: []string{"/a", "b", "/nobody"}, ExcludeTopics: []string{"/b", "/neither"}}
+	report := convert(t, out, in)
+	require.Equal(t, []string{
+		out.Path + ": there is no topic b to take, did you mean /b?",
+		out.Path + ": there is no topic /nobody to take",
+		out.Path + ": there is no topic /neither to leave out",
+	}, report.Notes)
+}
+
 func TestConvertRenamesTopics(t *testing.T) {
 	in := makeBag(t, bag.WriterOptions{}, storagetest.Messages(10, 0, 1), twoTopics()...)
 	out := everything(t, bag.WriterOptions{})

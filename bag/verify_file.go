@@ -3,6 +3,7 @@ package bag
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"rosbagd/msgs/definition"
 	"rosbagd/storage"
@@ -59,7 +60,8 @@ func (f *verifiedFile) topic(topic storage.Topic, place, definitionPlace int64) 
 		tell(storage.Fault, place, "is serialized as %s here, and as %s in %s", topic.SerializationFormat, seen.format, seen.path)
 	}
 	if topic.SerializationFormat != "cdr" {
-		tell(storage.Notice, place, "is serialized as %q, its messages are not looked into", topic.SerializationFormat)
+		tell(storage.Notice, place, "is serialized as %q, its messages and its definition are not looked into", topic.SerializationFormat)
+		return
 	}
 	d := topic.Definition
 	if d.Encoding == "" {
@@ -105,7 +107,7 @@ func (f *verifiedFile) message(m storage.Message, place int64) {
 	if data := m.Data; f.decompress != nil {
 		var err error
 		if f.buffer, err = f.decompress(f.buffer[:0], data); err != nil {
-			why = err.Error()
+			why = "can not be decompressed: " + strings.TrimPrefix(err.Error(), "decompress message: ")
 		} else {
 			why = wrongPayload(topic.SerializationFormat, f.buffer)
 		}

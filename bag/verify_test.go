@@ -144,7 +144,7 @@ func TestVerifyComparesMetadataWithTheFiles(t *testing.T) {
 		"topic twice":         {replace("name: /b", "name: /a", 1), storage.Fault, yaml, "topic /a is listed twice"},
 		"another storage":     {replace("storage_identifier: mcap", "storage_identifier: sqlite3", 1), storage.Fault, "demo_0.mcap", "is of storage mcap"},
 		"compression":         {replace(`compression_mode: ""`, "compression_mode: TAPE", 1), storage.Fault, yaml, `compression_mode: "TAPE"`},
-		"messages not packed": {replace("compression_format: \"\"\n  compression_mode: \"\"", "compression_format: zstd\n  compression_mode: MESSAGE", 1), storage.Damage, "demo_0.mcap", "decompress message"},
+		"messages not packed": {replace("compression_format: \"\"\n  compression_mode: \"\"", "compression_format: zstd\n  compression_mode: MESSAGE", 1), storage.Damage, "demo_0.mcap", "can not be decompressed"},
 		"path out of the bag": {replace("- demo_1.mcap", "- ../../demo_9.mcap", 1), storage.Fault, yaml, "demo_9.mcap"},
 		"file twice":          {replace("- demo_1.mcap", "- demo_0.mcap", 1), storage.Fault, yaml, "lists demo_0.mcap twice"},
 		"file not described":  {replace("path: demo_1.mcap", "path: demo_7.mcap", 1), storage.Fault, "demo_1.mcap", "'files' does not describe it"},
@@ -234,7 +234,10 @@ func TestVerifyLooksIntoTopics(t *testing.T) {
 			text(func(topic *storage.Topic) { topic.Definition.Encoding = "protobuf" }), payload, storage.Fault, `encoding "protobuf" is not known`,
 		},
 		"another serialization": {
-			text(func(topic *storage.Topic) { topic.SerializationFormat = "json" }), []byte("{"), storage.Notice, `is serialized as "json"`,
+			text(func(topic *storage.Topic) {
+				topic.SerializationFormat = "json"
+				topic.Definition = storage.Definition{Encoding: "jsonschema", Text: "{}"}
+			}), []byte("{"), storage.Notice, `is serialized as "json"`,
 		},
 		"short payload":     {text(func(*storage.Topic) {}), []byte("abc"), storage.Damage, "message has 3 bytes, a message has at least 4; 3 messages like it"},
 		"no encapsulation":  {text(func(*storage.Topic) {}), []byte("hello"), storage.Damage, "begins with 68 65"},

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"rosbagd/bag"
 )
 
 // asProgram makes this test binary be the program itself, for what is to be ended by a signal.
@@ -20,7 +22,20 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		os.Exit(run(withVerb(append([]string{"rosbagd"}, os.Args[1:]...)), os.Stdout, os.Stderr))
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("rosbagd/cmd/rosbagd.signalContext.func1"))
+	// What is unpacked goes nowhere else.
+	cache, err := os.MkdirTemp("", "rosbagd-test-")
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Setenv(bag.CacheDirectoryVariable, cache); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("rosbagd/cmd/rosbagd.signalContext.func1"), goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(cache); err != nil {
+			panic(err)
+		}
+		os.Exit(code)
+	}))
 }
 
 // command is this program in a process of its own.
