@@ -128,7 +128,11 @@ func (c *conversion) noteEmpty(out *output) {
 	if out.Times == (TimeRange{}) || whole.MessageCount == 0 {
 		return // there was nothing for it
 	}
-	c.note("%s: no message is in the range of times, those of the inputs go from %s to %s", out.Path,
+	asked := "from " + formatTime(max(out.Times.FromNanos, 0), nil) + " on"
+	if out.Times.HasUntil {
+		asked = "from " + formatTime(max(out.Times.FromNanos, 0), nil) + " to " + formatTime(out.Times.UntilNanos, nil)
+	}
+	c.note("%s: no message is in the range of times, %s; those of the inputs go from %s to %s", out.Path, asked,
 		formatTime(whole.StartNanos, nil), formatTime(later(whole.StartNanos, whole.Duration), nil))
 }
 
@@ -314,6 +318,11 @@ func (c *conversion) finish() error {
 		metadata := out.writer.Metadata()
 		if metadata.MessageCount == 0 && len(metadata.Topics) > 0 {
 			c.noteEmpty(out)
+		}
+		const many = 10
+		if files := len(metadata.Paths); out.Writer.MaxSize > 0 && files > many && uint64(files) == metadata.MessageCount {
+			c.note("%s: each message has a file of its own, since definitions and indexes take most of %d bytes; allow larger files",
+				out.Path, out.Writer.MaxSize)
 		}
 		c.report.Outputs = append(c.report.Outputs, Converted{
 			Path: out.Path, Messages: metadata.MessageCount, Topics: len(metadata.Topics), Files: len(metadata.Paths),

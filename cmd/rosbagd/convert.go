@@ -86,7 +86,7 @@ func (c *convertCall) options(cmd *cobra.Command, args []string) (bag.ConvertOpt
 	}
 	data, err := readOptionsFile(file)
 	if err != nil {
-		return options, err
+		return options, fmt.Errorf("--output-options: %w", err)
 	}
 	if options.Outputs, err = bag.ParseOutputs(file, data, os.ReadFile); err != nil {
 		return options, notFoundIsUsage(err)
@@ -120,7 +120,7 @@ func (c *convertCall) readInputs(args []string) ([]bag.ConvertInput, error) {
 	}
 	data, err := readOptionsFile(c.inputOptions)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--input-options: %w", err)
 	}
 	if inputs, err = bag.ParseInputs(c.inputOptions, data, os.ReadFile); err != nil {
 		return nil, notFoundIsUsage(err)
@@ -161,9 +161,18 @@ func isYAMLName(path string) bool {
 }
 
 func readOptionsFile(path string) ([]byte, error) {
-	file, err := storage.OpenFile(path)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, usagef("%s: there is no such file", path)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, usagef("%s: %w", path, storage.ErrNotRegular)
+	}
+	file, err := os.Open(path)
 	if err != nil {
-		return nil, notFoundIsUsage(err)
+		return nil, err
 	}
 	defer file.Close()
 	return io.ReadAll(io.LimitReader(file, maxOptionsFile))
@@ -174,7 +183,7 @@ const maxOptionsFile = 2 << 20
 
 // notFoundIsUsage: a file that was asked for by name and is not there is a wrong call.
 func notFoundIsUsage(err error) error {
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, storage.ErrNotRegular) {
+	if errors.Is(err, os.ErrNotExist) {
 		return &usageError{err}
 	}
 	return err

@@ -229,6 +229,9 @@ func (c *convertFlags) writer(flags *pflag.FlagSet, out *bag.ConvertOutput) erro
 	if flags.Changed("compression-format") && !flags.Changed("compression-mode") {
 		return usagef("Invalid choice: Cannot specify compression format without a compression mode.")
 	}
+	if c.threads < 0 {
+		return usagef("--compression-threads %d: must not be negative, 0 is by the number of cores", c.threads)
+	}
 	if c.level < 0 {
 		return usagef("--compression-level %d: must not be negative", c.level)
 	}

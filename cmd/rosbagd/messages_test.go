@@ -14,6 +14,7 @@ func TestComplaintsSayWhatToDo(t *testing.T) {
 	plain := copyOf(t, filepath.Join(foreignBags, "mcap_plain"))
 	ros1 := filepath.Join(t.TempDir(), "old.bag")
 	require.NoError(t, os.WriteFile(ros1, []byte("#ROSBAG V2.0\n"), 0o600))
+	out := filepath.Join(t.TempDir(), "out")
 	for name, test := range map[string]struct {
 		args []string
 		code int
@@ -24,6 +25,11 @@ func TestComplaintsSayWhatToDo(t *testing.T) {
 		"a flag of another verb":    {[]string{"info", "--input", plain}, exitUsage, "unknown flag: --input"},
 		"metadata.yaml":             {[]string{"info", filepath.Join(plain, "metadata.yaml")}, exitFailed, "give the directory that it is in"},
 		"ROS 1":                     {[]string{"info", ros1}, exitFailed, "rosbags-convert"},
+		"no output options":         {[]string{"convert", plain, "--output-options", ros1 + ".yaml"}, exitUsage, "--output-options: " + ros1 + ".yaml: there is no such file\n"},
+		"no input options":          {[]string{"convert", "--input-options", ros1 + ".yaml", "-o", out}, exitUsage, "--input-options: " + ros1 + ".yaml: there is no such file\n"},
+		"no storage config":         {[]string{"convert", plain, "-o", out, "--storage-config-file", ros1 + ".yaml"}, exitUsage, "--storage-config-file: " + ros1 + ".yaml: there is no such file\n"},
+		"config directory":          {[]string{"convert", plain, "-o", out, "--storage-config-file", plain}, exitUsage, "not a regular file"},
+		"threads":                   {[]string{"convert", plain, "-o", out, "--compression-threads", "-1"}, exitUsage, "--compression-threads -1: must not be negative"},
 		"other storage":             {[]string{"info", plain, "-s", "sqlite3"}, exitUsage, "as sqlite3: bag is of another storage: storage mcap"},
 		"other storage for reindex": {[]string{"reindex", plain, "-s", "sqlite3"}, exitUsage, "as sqlite3: bag is of another storage: storage mcap"},
 	} {
@@ -34,6 +40,22 @@ func TestComplaintsSayWhatToDo(t *testing.T) {
 			require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 		})
 	}
+}
+
+func TestConvertTellsOfWhatIsHardlyMeant(t *testing.T) {
+	plain := filepath.Join(foreignBags, "mcap_plain")
+	out := filepath.Join(t.TempDir(), "out")
+	code, _, stderr := call("convert", plain, "-o", out+"1", "--start-time", "1796064505", "--end-time", "1796064506")
+	require.Equal(t, exitOK, code)
+	require.Contains(t, stderr, "(1.796064505) to ")
+	require.Contains(t, stderr, "(1.796064506); those of the inputs go from ")
+	code, _, stderr = call("convert", plain, "-o", out+"2", "--max-bag-size", "20000", "--topics", "/cam/image", "/tick")
+	require.Equal(t, exitOK, code)
+	require.Empty(t, stderr)
+	code, _, stderr = call("convert", plain, "-o", out+"3", "--max-bag-size", "5000", "--topics", "/cam/image", "/tick")
+	require.Equal(t, exitOK, code)
+	require.Contains(t, stderr, "each message has a file of its own, ")
+	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 }
 
 func TestAMissingFileIsToldOnce(t *testing.T) {
