@@ -89,7 +89,7 @@ fuzz: ## each fuzz target for a while (FUZZTIME sets how long, 1m by default)
 	@for package in $$(grep -rl --include='*_test.go' --exclude-dir=.ros '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
 	  for target in $$(grep -ho '^func Fuzz[A-Za-z0-9]*' $$package/*_test.go | cut -c 6-); do \
 	    echo "== $$package $$target"; \
-	    CGO_ENABLED=0 go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m} $(TESTFLAGS) $$package || exit 1; \
+	    CGO_ENABLED=0 go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m} -fuzzminimizetime 10x $(TESTFLAGS) $$package || exit 1; \
 	  done; done
 
 soak: build ## the loads of the tests for longer (SOAK sets for how long, 10m by default)

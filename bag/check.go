@@ -55,18 +55,16 @@ func (m *member) check() (differs, readable bool) {
 	if len(m.files) == 0 {
 		r.addNote("%s: metadata.yaml lists no file", m.path)
 	}
-	counted := Metadata{Topics: slices.Clone(m.metadata.Topics)}
-	for i := range counted.Topics {
-		counted.Topics[i].MessageCount = 0
-	}
-	all := true
+	counted := m.metadata.uncounted()
+	all, partial, recount := true, false, false // files; counts of topics; whether these are needed
 	var newest storage.Info
 	for _, f := range m.files {
 		if r.wouldUnpack(f) {
 			all, readable = false, true
 			continue
 		}
-		info, err := r.inspect(f, &counted)
+		info, counts, err := r.inspect(f, &counted)
+		partial = partial || !counts
 		if err != nil {
 			// What metadata.yaml tells is all there is to tell. A file that is not there was noted by Open.
 			if !errors.Is(err, storage.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) && f.refused == nil {
@@ -81,6 +79,7 @@ func (m *member) check() (differs, readable bool) {
 			continue
 		}
 		differs = true
+		recount = recount || !f.told || found.MessageCount != f.described.MessageCount
 		if f.told && found.MessageCount != f.described.MessageCount {
 			r.addNote("%s: has %d of the %d messages that metadata.yaml tells", f.path, found.MessageCount, f.described.MessageCount)
 		}
@@ -93,7 +92,16 @@ func (m *member) check() (differs, readable bool) {
 	for _, f := range m.files {
 		m.metadata.Files = append(m.metadata.Files, f.described)
 	}
-	if all {
+	if all && partial && recount {
+		counted = m.metadata.uncounted()
+		for _, f := range m.files {
+			if info, err := r.ask(f, storage.Reader.Info); err == nil { // otherwise it was told
+				counted.addCounts(info)
+			}
+		}
+		partial = false
+	}
+	if all && !partial { // otherwise the files have as many messages as metadata.yaml tells, and so have the topics
 		m.metadata.Topics = counted.Topics
 	}
 	m.metadata.summarize()
@@ -101,14 +109,43 @@ func (m *member) check() (differs, readable bool) {
 	return true, readable
 }
 
-// inspect gives what a file tells, and adds its messages to the topics.
-func (r *Reader) inspect(f *file, counted *Metadata) (storage.Info, error) {
+// uncounted is a copy of the topics, without any message.
+func (m *Metadata) uncounted() Metadata {
+	counted := Metadata{Topics: slices.Clone(m.Topics)}
+	for i := range counted.Topics {
+		counted.Topics[i].MessageCount = 0
+	}
+	return counted
+}
+
+// inspect gives what a file tells, and adds its messages to the topics. A file whose messages would all have to be gone
+// through is not asked for those of each topic (counts is false) as long as their sum is what metadata.yaml tells.
+func (r *Reader) inspect(f *file, counted *Metadata) (info storage.Info, counts bool, err error) {
+	info, err = r.ask(f, func(reader storage.Reader) storage.Info {
+		outline := storage.Outline(reader)
+		if f.told && outline.MessageCount == f.described.MessageCount {
+			return outline
+		}
+		return reader.Info()
+	})
+	if err != nil {
+		return storage.Info{}, true, err
+	}
+	counted.addCounts(info)
+	sum := uint64(0)
+	for _, topic := range info.Topics {
+		sum += topic.MessageCount
+	}
+	return info, sum == info.MessageCount, nil
+}
+
+// ask opens a file for a question.
+func (r *Reader) ask(f *file, question func(storage.Reader) storage.Info) (storage.Info, error) {
 	reader, err := r.acquire(f)
 	if err != nil {
 		return storage.Info{}, err
 	}
-	info := reader.Info()
-	counted.addCounts(info)
+	info := question(reader)
 	return info, r.release(f)
 }
 

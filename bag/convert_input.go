@@ -69,7 +69,7 @@ func (c *conversion) missing() {
 			c.lose("%s: can not be read: %v", f.path, err)
 			continue
 		}
-		info := reader.Info()
+		info := storage.Outline(reader)
 		switch {
 		case info.Damage != "":
 			c.lose("%s: %s", f.path, info.Damage)

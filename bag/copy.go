@@ -206,7 +206,7 @@ func (c *conversion) standings(f *file) ([]standing, bool) {
 		return nil, false // which is told when its messages are read
 	}
 	defer func() { _ = c.reader.release(f) }()
-	info := reader.Info()
+	info := storage.Outline(reader)
 	if info.Damage != "" {
 		return nil, false
 	}
@@ -331,7 +331,7 @@ func (c *conversion) originIn(f *file, id storage.TopicID, topic storage.Topic, 
 	if _, ok := reader.(storage.BlockReader); ok {
 		at := slices.Index(c.reader.topicsOf(f), id)
 		if at >= 0 {
-			theirs := reader.Info().Topics[at].Topic
+			theirs := storage.Outline(reader).Topics[at].Topic
 			if theirs.Name == topic.Name && (anyOffers || slices.Equal(theirs.OfferedQoS, topic.OfferedQoS)) {
 				c.held = append(c.held, f)
 				return origin{from: reader, id: storage.TopicID(at)}, true

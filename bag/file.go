@@ -78,7 +78,7 @@ func (r *Reader) acquire(f *file) (storage.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	damage := storageFile.reader.Info().Damage
+	damage := storage.Outline(storageFile.reader).Damage
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -120,7 +120,7 @@ func (r *Reader) openStorage(f *file) (opened, error) {
 	}
 	if f.plain != "" {
 		reader, err := r.openPlain(f.plain)
-		if err == nil && f.whole(reader.Info()) {
+		if err == nil && f.whole(storage.Outline(reader)) {
 			return opened{reader: reader}, nil
 		}
 		if err == nil {
@@ -183,7 +183,7 @@ func (r *Reader) learn(f *file) (storage.Info, error) {
 	if err != nil {
 		return storage.Info{}, err
 	}
-	info := reader.Info()
+	info := storage.Outline(reader)
 	r.mu.Lock()
 	if !f.known {
 		f.described, f.known = fileInfo(f.described.Path, info), true

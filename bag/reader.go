@@ -117,7 +117,7 @@ func (r *Reader) definitionIn(f *file, id storage.TopicID) (storage.Definition, 
 	}
 	var definition storage.Definition
 	found := false
-	for i, topic := range reader.Info().Topics {
+	for i, topic := range storage.Outline(reader).Topics {
 		if f.topics[i] == id && topic.Definition.Encoding != "" {
 			definition, found = topic.Definition, true
 			break
@@ -161,7 +161,7 @@ func (r *Reader) indexTopics() {
 // mapTopics is called with mu held.
 func (r *Reader) mapTopics(f *file) {
 	f.topics = nil
-	for _, topic := range f.reader.Info().Topics {
+	for _, topic := range storage.Outline(f.reader).Topics {
 		f.topics = append(f.topics, r.topicID(f.path, topic))
 	}
 }

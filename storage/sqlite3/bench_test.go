@@ -48,26 +48,23 @@ func benchmarkWrite(b *testing.B, preset string, size int) {
 	require.NoError(b, os.Remove(path))
 }
 
-// benchmarkFile writes a finished file of about total bytes of payload, with counts in its metadata or without.
-func benchmarkFile(b *testing.B, size, total int, counted bool) string {
+// splitMetadata tells of messages in other files.
+const splitMetadata = "version: 9\nmessage_count: 100000000\n"
+
+// benchmarkFile writes a finished file of about total bytes of payload, with the metadata of a bag or without.
+func benchmarkFile(b *testing.B, size, total int, metadata string) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "x.db3")
 	w, err := Create(path, storage.CreateOptions{Preset: PresetNone})
 	require.NoError(b, err)
 	_, err = w.AddTopic(storagetest.Topic("/a"))
 	require.NoError(b, err)
-	messages := storagetest.Messages(max(total/size, 2), 0)
 	payload := bytes.Repeat([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, size/10)
+	messages := storagetest.Messages(max(total/size, 2), 0)
 	for i := range messages {
 		messages[i].Data = payload
 	}
 	require.NoError(b, w.Write(messages))
-	var metadata string
-	if counted {
-		metadata = fmt.Sprintf("version: 9\nduration: {nanoseconds: %d}\nstarting_time: {nanoseconds_since_epoch: %d}\n"+
-			"message_count: %d\ntopics_with_message_count:\n  - topic_metadata: {name: /a, type: std_msgs/msg/String}\n"+
-			"    message_count: %d\n", w.total.end-w.total.start, w.total.start, len(messages), len(messages))
-	}
 	require.NoError(b, w.Seal([]byte(metadata)))
 	return path
 }
@@ -75,7 +72,7 @@ func benchmarkFile(b *testing.B, size, total int, counted bool) string {
 // BenchmarkRead gives rows a second by log time and in the order of the file, and SQLite's own through database/sql.
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{100, 10_000, 1_000_000} {
-		path := benchmarkFile(b, size, 64<<20, true)
+		path := benchmarkFile(b, size, 64<<20, splitMetadata)
 		r := open(b, path)
 		for name, order := range map[string]storage.Order{"log time": storage.ByLogTime, "file": storage.ByFile} {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
@@ -116,7 +113,7 @@ func BenchmarkRead(b *testing.B) {
 // BenchmarkOpenAndSeek opens a file and reads one message from its middle on.
 func BenchmarkOpenAndSeek(b *testing.B) {
 	for _, size := range []int{100, 10_000} {
-		path, uncounted := benchmarkFile(b, size, 100<<20, true), benchmarkFile(b, size, 100<<20, false)
+		path, uncounted := benchmarkFile(b, size, 100<<20, splitMetadata), benchmarkFile(b, size, 100<<20, "")
 		middle := storagetest.Messages((100<<20)/size, 0)[(50<<20)/size].LogTimeNanos
 		b.Run(fmt.Sprintf("seek/%d", size), func(b *testing.B) {
 			r := open(b, path)
@@ -129,15 +126,32 @@ func BenchmarkOpenAndSeek(b *testing.B) {
 				require.NoError(b, it.Close())
 			}
 		})
-		for name, path := range map[string]string{"open": path, "open without counts": uncounted} {
+		for name, open := range map[string]struct {
+			path string
+			info func(storage.Reader) storage.Info
+		}{
+			"open": {path, storage.Reader.Info}, "open without counts": {uncounted, storage.Outline},
+			"open and count": {uncounted, storage.Reader.Info},
+		} {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
 				for b.Loop() {
-					r, err := Open(path, storage.OpenOptions{})
+					r, err := Open(open.path, storage.OpenOptions{})
 					require.NoError(b, err)
-					require.Equal(b, uint64((100<<20)/size), r.Info().MessageCount)
+					require.Equal(b, uint64((100<<20)/size), open.info(r).MessageCount)
 					require.NoError(b, r.Close())
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkOpenSplit opens a file of 1 GB whose copy of the metadata tells of other files too, as this program closed it.
+func BenchmarkOpenSplit(b *testing.B) {
+	path := benchmarkFile(b, 100, 1<<30, splitMetadata)
+	for b.Loop() {
+		r, err := Open(path, storage.OpenOptions{})
+		require.NoError(b, err)
+		require.Equal(b, uint64((1<<30)/100), r.Info().Topics[0].MessageCount)
+		require.NoError(b, r.Close())
 	}
 }

@@ -1,6 +1,7 @@
 package sqlite3
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,6 +46,22 @@ func (c *counted) add(topics map[int64]storage.TopicID, id int64, found row) {
 	c.total.add(1, found.nanos, found.nanos)
 }
 
+// join adds what another pass has found.
+func (c *counted) join(other *counted) {
+	for i := range c.rows {
+		c.rows[i] += other.rows[i]
+		c.payload[i] += other.payload[i]
+	}
+	c.total.add(other.total.messages, other.total.start, other.total.end)
+	c.ids.add(other.ids.messages, other.ids.start, other.ids.end)
+	c.foreignCount += other.foreignCount
+	for id, n := range other.foreign {
+		if _, ok := c.foreign[id]; ok || len(c.foreign) < maxForeign {
+			c.foreign[id] += n
+		}
+	}
+}
+
 // addTo puts the counts into the description of a file.
 func (c *counted) addTo(info *storage.Info) {
 	for i := range c.rows {
@@ -68,28 +85,52 @@ func (c *counted) foreignText() string {
 	return fmt.Sprintf("%d messages of topics that it does not list (ids %s)", c.foreignCount, strings.Join(ids, ", "))
 }
 
-// count fills in how many messages there are. The newest copy of the bag's metadata is believed when it tells of as
-// many messages, in the same time, as the ends of table and index do; any other file is read through.
+// count fills in how many messages there are, and how many of each topic if the file tells it: in what its writer noted,
+// or in the newest copy of the bag's metadata. These are believed when they tell of as many messages, in the same time,
+// as the ends of table and index do. A file without the index is read through.
 func (r *Reader) count() error {
-	if r.counted != nil {
-		r.counted.addTo(&r.info)
-		r.noteForeign()
-		return nil
+	if r.counted == nil {
+		indexed := false
+		err := r.db.read(func(s *snapshot, _ int) error {
+			var err error
+			indexed, err = r.countFromEnds(s.reader())
+			return err
+		})
+		if err != nil || indexed {
+			return err
+		}
+		if r.counted, err = r.countRows(); err != nil {
+			return err
+		}
 	}
-	var known bool
-	err := r.db.read(func(s *snapshot, _ int) error {
-		var err error
-		known, err = r.countFromMetadata(s.reader())
-		return err
-	})
-	if err != nil || known {
-		return err
-	}
-	if err := r.countRows(); err != nil {
-		return err
-	}
+	r.counted.addTo(&r.info)
 	r.noteForeign()
 	return nil
+}
+
+// countLate counts the messages of each topic after the file was opened. Damage that is met is told as if reading had
+// met it.
+func (r *Reader) countLate() storage.Info {
+	info := r.info
+	info.Topics = slices.Clone(info.Topics)
+	count, err := r.countRows()
+	if corruption(err) {
+		if err = r.salvage(err); err == nil {
+			r.mu.Lock()
+			count = r.left
+			r.mu.Unlock()
+		}
+	}
+	if err != nil {
+		info.Damage = fmt.Sprintf("its messages can not be counted: %v", err)
+		return info
+	}
+	info.MessageCount, info.StartNanos, info.EndNanos = 0, 0, 0
+	count.addTo(&info)
+	if text := count.foreignText(); text != "" {
+		info.Damage = "it has " + text
+	}
+	return info
 }
 
 func (r *Reader) noteForeign() {
@@ -116,9 +157,10 @@ type toldCounts struct {
 	} `yaml:"topics_with_message_count"`
 }
 
-func (r *Reader) countFromMetadata(p *pages) (bool, error) {
-	var told toldCounts
-	if len(r.info.Metadata) == 0 || r.index == 0 || yaml.Unmarshal(r.info.Metadata, &told) != nil {
+// countFromEnds takes the number of messages and their times from the ends of table and index; false when there is no
+// index.
+func (r *Reader) countFromEnds(p *pages) (bool, error) {
+	if r.index == 0 {
 		return false, nil
 	}
 	table := p.table(r.messages.root)
@@ -126,14 +168,8 @@ func (r *Reader) countFromMetadata(p *pages) (bool, error) {
 		return false, err
 	}
 	first, _, ok, err := table.next()
-	if err != nil {
-		return false, err
-	}
-	if !ok {
-		return true, nil
-	}
-	if first.rowid < 0 || told.Messages != uint64(r.lastID-first.rowid)+1 {
-		return false, nil
+	if err != nil || !ok {
+		return err == nil, err
 	}
 	index := p.index(r.index)
 	if err := index.seek(key{math.MinInt64, math.MinInt64}); err != nil {
@@ -144,19 +180,53 @@ func (r *Reader) countFromMetadata(p *pages) (bool, error) {
 		return false, err
 	}
 	end, ok, err := index.end()
-	if err != nil || !ok {
+	if err != nil || !ok || first.rowid < 0 || start.nanos < 0 || first.rowid > r.lastID {
 		return false, err
 	}
-	if start.nanos < 0 || told.Start.Nanos != uint64(start.nanos) || told.Duration.Nanos != uint64(end.nanos-start.nanos) {
-		return false, nil
+	r.info.MessageCount = uint64(r.lastID-first.rowid) + 1
+	r.info.StartNanos, r.info.EndNanos = start.nanos, end.nanos
+	if !r.countFromOwn() && !r.countFromMetadata() {
+		r.partial = true
+	}
+	return true, nil
+}
+
+func (r *Reader) countFromOwn() bool {
+	var told ownCounts
+	if len(r.own) == 0 || json.Unmarshal(r.own, &told) != nil || told.Start != r.info.StartNanos || told.End != r.info.EndNanos {
+		return false
+	}
+	topics, sum := slices.Clone(r.info.Topics), uint64(0)
+	for id, count := range told.Topics {
+		topic, ok := r.topics[int64(id)+1]
+		if !ok {
+			return false
+		}
+		topics[topic].MessageCount += count
+		sum += count
+	}
+	if sum != r.info.MessageCount {
+		return false
+	}
+	r.info.Topics = topics
+	return true
+}
+
+func (r *Reader) countFromMetadata() bool {
+	var told toldCounts
+	if len(r.info.Metadata) == 0 || yaml.Unmarshal(r.info.Metadata, &told) != nil {
+		return false
+	}
+	if told.Messages != r.info.MessageCount || told.Start.Nanos != uint64(r.info.StartNanos) ||
+		told.Duration.Nanos != uint64(r.info.EndNanos-r.info.StartNanos) {
+		return false
 	}
 	topics, sum, ok := told.topics(r.info.Topics)
-	if !ok {
-		return false, nil
+	if !ok || sum != r.info.MessageCount {
+		return false
 	}
-	r.info.Topics, r.info.MessageCount = topics, sum
-	r.info.StartNanos, r.info.EndNanos = start.nanos, end.nanos
-	return true, nil
+	r.info.Topics = topics
+	return true
 }
 
 // topics gives the topics with what the metadata tells of them; ok is false when it does not fit itself or them.
@@ -181,44 +251,36 @@ func (t *toldCounts) topics(known []storage.TopicInfo) (topics []storage.TopicIn
 // sliceRows is how many rows are counted before it is made sure that nobody wrote into the file meanwhile.
 const sliceRows = 100_000
 
-type numberedRow struct {
-	id  int64
-	row row
-}
-
-func (r *Reader) countRows() error {
-	r.counted = newCounted(len(r.info.Topics))
-	for ended, begun, place := false, false, int64(0); !ended; {
-		var found []numberedRow
+func (r *Reader) countRows() (*counted, error) {
+	total := newCounted(len(r.info.Topics))
+	for ended, begun, place := false, false, int64(math.MinInt64); !ended; {
+		var slice *counted
+		last := place
 		err := r.db.read(func(s *snapshot, try int) error {
-			found, ended = found[:0], false
+			slice, last, ended = newCounted(len(r.info.Topics)), place, false
 			source, err := newFileSource(s.reader(), r, place, begun)
 			if err != nil {
 				return err
 			}
 			for range max(sliceRows>>try, 64) {
 				_, _, row, k, err := source.next()
-				if errors.Is(err, io.EOF) {
+				if errors.Is(err, io.EOF) || err == nil && k.id > r.lastID {
 					ended = true
 					return nil
 				}
 				if err != nil {
 					return err
 				}
-				found = append(found, numberedRow{k.id, row})
+				slice.add(r.topics, k.id, row)
+				last = k.id
 			}
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, f := range found {
-			if f.id <= r.lastID {
-				r.counted.add(r.topics, f.id, f.row)
-			}
-			place, begun = f.id, true
-		}
+		total.join(slice)
+		begun, place = begun || last != place, last
 	}
-	r.counted.addTo(&r.info)
-	return nil
+	return total, nil
 }

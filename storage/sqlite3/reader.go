@@ -21,15 +21,21 @@ type Reader struct {
 	index    uint32   // root of the index on time stamps, 0 for none
 	roots    []uint32 // of all trees
 	topics   map[int64]storage.TopicID
-	lastID   int64 // the largest row id when the file was opened
-	info     storage.Info
-	counted  *counted // what was counted when the file was opened, if it was
+	lastID   int64        // the largest row id when the file was opened
+	info     storage.Info // what the file tells at once
+	own      []byte       // what the writer noted of this file alone
+	counted  *counted     // what was counted when the file was opened, if it was
 	tables   description
 	cause    error // why the file was gone through page by page, nil if it was not
+
+	counting sync.Mutex    // held while messages are counted that were not when the file was opened
+	counts   *storage.Info // nil before that
+	partial  bool          // info has no counts of topics
 
 	mu       sync.Mutex // the fields below, which change when reading meets damage
 	salvaged *salvage   // nil while the file can be read as it should be
 	damage   string
+	left     *counted // what is salvaged
 	// suspected tells that all of the file was gone through because of missing row ids, so that it is not done again.
 	suspected bool
 }
@@ -101,6 +107,7 @@ func (r *Reader) open(p *pages) error {
 	r.messages, r.index, r.roots = newLayout(c.tables[tableMessages]), c.index, c.roots
 	r.tables = found
 	r.info, r.topics = found.info()
+	r.info.Metadata, r.own = cutOwn(r.info.Metadata)
 	row, _, ok, err := p.table(r.messages.root).last()
 	if err != nil {
 		return err
@@ -242,9 +249,24 @@ func (d *description) info() (storage.Info, map[int64]storage.TopicID) {
 	return info, topics
 }
 
-// Info implements storage.Reader.
+// Info implements storage.Reader. It counts the messages when the file does not tell how many each topic has.
 func (r *Reader) Info() storage.Info {
-	info := r.info
+	r.counting.Lock()
+	defer r.counting.Unlock()
+	if !r.partial {
+		return r.Outline()
+	}
+	if r.counts == nil {
+		counts := r.countLate()
+		r.counts = &counts
+	}
+	return r.described(*r.counts)
+}
+
+// Outline implements storage.Outliner: rows are numbered without gaps, unless some were deleted.
+func (r *Reader) Outline() storage.Info { return r.described(r.info) }
+
+func (r *Reader) described(info storage.Info) storage.Info {
 	info.Topics = slices.Clone(info.Topics)
 	r.mu.Lock()
 	defer r.mu.Unlock()

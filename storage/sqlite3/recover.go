@@ -43,6 +43,8 @@ func (r *Reader) recoverFrom(p *pages, cause error) error {
 	r.index, r.lastID = 0, math.MaxInt64
 	r.tables = d
 	r.info, r.topics = d.info()
+	r.info.Metadata, _ = cutOwn(r.info.Metadata)
+	r.partial = false
 	found, err := p.salvageRows(r.messages, r.knownTopics())
 	if err != nil {
 		return err
@@ -73,6 +75,7 @@ func (r *Reader) salvage(cause error) error {
 		if err != nil {
 			return err
 		}
+		r.left = count
 		r.salvaged, r.damage = found, found.damage(p, cause, count)
 		return nil
 	})

@@ -20,6 +20,10 @@ func (w *Writer) Seal(metadata []byte) error {
 	if err := w.end(); err != nil {
 		return err
 	}
+	metadata, err := w.withOwn(metadata)
+	if err != nil {
+		return w.fail(err)
+	}
 	if err := w.insertMetadata(metadata); err != nil {
 		return w.fail(err)
 	}

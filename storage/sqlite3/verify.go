@@ -103,6 +103,7 @@ func (v *verifier) tables() {
 		names[topic.Name] = true
 	}
 	v.metadata()
+	v.own()
 	for _, topic := range r.info.Topics {
 		v.to.Topic(topic.Topic, -1, -1)
 	}
@@ -165,6 +166,26 @@ func (v *verifier) metadata() {
 	default:
 		v.find(storage.Fault, "its copy of the metadata tells of %d messages, there are %d", files[len(files)-1],
 			r.info.MessageCount)
+	}
+}
+
+// own compares what the writer has noted of this file with its messages.
+func (v *verifier) own() {
+	r := v.reader
+	if len(r.own) == 0 {
+		return
+	}
+	noted := Reader{own: r.own, topics: r.topics, info: r.info}
+	noted.info.Topics = slices.Clone(r.info.Topics)
+	for i := range noted.info.Topics {
+		noted.info.Topics[i].MessageCount = 0
+	}
+	same := noted.countFromOwn()
+	for i := range noted.info.Topics {
+		same = same && noted.info.Topics[i].MessageCount == r.info.Topics[i].MessageCount
+	}
+	if !same {
+		v.find(storage.Fault, "what its writer noted of the number of its messages is not so")
 	}
 }
 

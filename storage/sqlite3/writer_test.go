@@ -114,7 +114,7 @@ func TestTablesAreThoseOfRosbag2(t *testing.T) {
 	relations := "SELECT type || name || tbl_name || sql FROM sqlite_schema"
 	require.Equal(t, read(theirs, relations), read(path, relations))
 	require.Equal(t, []string{"4jazzy"}, read(path, "SELECT schema_version || ros_distro FROM schema"))
-	require.Equal(t, []string{"9version: 9\nfirst: 1", "9version: 9\nlast: 1"},
+	require.Equal(t, []string{"9version: 9\nfirst: 1", "9version: 9\nlast: 1\n# this file: {\"start\":0,\"end\":0,\"topics\":[0,0]}\n"},
 		read(path, "SELECT metadata_version || metadata FROM metadata ORDER BY id"))
 	require.Equal(t, []string{"std_msgs/msg/Stringros2msgstring data\n"},
 		read(path, "SELECT topic_type || encoding || encoded_message_definition FROM message_definitions"))
