@@ -320,9 +320,9 @@ func (c *conversion) finish() error {
 			c.noteEmpty(out)
 		}
 		const many = 10
-		if files := len(metadata.Paths); out.Writer.MaxSize > 0 && files > many && uint64(files) == metadata.MessageCount {
-			c.note("%s: each message has a file of its own, since definitions and indexes take most of %d bytes; allow larger files",
-				out.Path, out.Writer.MaxSize)
+		if files := len(metadata.Paths); out.Writer.MaxSize > 0 && files > many && 2*uint64(files) > metadata.MessageCount {
+			c.note("%s: %d messages fill %d files, since definitions and indexes take most of %d bytes; allow larger files",
+				out.Path, metadata.MessageCount, files, out.Writer.MaxSize)
 		}
 		c.report.Outputs = append(c.report.Outputs, Converted{
 			Path: out.Path, Messages: metadata.MessageCount, Topics: len(metadata.Topics), Files: len(metadata.Paths),
