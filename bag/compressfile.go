@@ -34,19 +34,14 @@ func (c *fileCompressor) compress(ctx context.Context, name string) (string, err
 	compressed := name + c.codec.Extension
 	temporary := compressed + temporaryExtension
 	if err := c.write(ctx, name, temporary); err != nil {
-		return "", errors.Join(fmt.Errorf("compress %s: %w", filepath.Join(c.directory.Name(), name), plainError(err)),
+		return "", errors.Join(fmt.Errorf("compress %s: %w", filepath.Join(c.directory.Name(), name), storage.WithoutPath(err)),
 			c.directory.Remove(temporary))
 	}
-	err := c.directory.Rename(temporary, compressed)
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("put %s in place: %w", filepath.Join(c.directory.Name(), compressed), plainError(err)),
-			c.directory.Remove(temporary))
-	}
-	if err := c.directory.Sync(); err != nil {
-		return "", fmt.Errorf("put %s in place: %w", filepath.Join(c.directory.Name(), compressed), err)
+	if err := putInPlace(c.directory, temporary, compressed); err != nil {
+		return "", err
 	}
 	if err := c.directory.Remove(name); err != nil {
-		return "", fmt.Errorf("remove %s: %w", filepath.Join(c.directory.Name(), name), plainError(err))
+		return "", fmt.Errorf("remove %s: %w", filepath.Join(c.directory.Name(), name), storage.WithoutPath(err))
 	}
 	return compressed, nil
 }

@@ -74,9 +74,8 @@ func (w *Writer) copyBlock(from storage.Reader, index int, block storage.Block) 
 		copied, err = p.writer.(storage.BlockWriter).CopyBlock(from, index, storage.CheckIndex)
 		return err
 	})
-	var corruption *storage.CorruptionError
 	switch {
-	case errors.Is(err, storage.ErrOtherIDs) || errors.As(err, &corruption):
+	case errors.Is(err, storage.ErrOtherIDs) || storage.IsCorruption(err):
 		return 0, err
 	case err != nil:
 		return 0, w.fail(err)
@@ -268,8 +267,7 @@ func (c *conversion) copyBlocks(ctx context.Context, l *lane, s stretch) (err er
 				c.tell(b.EndNanos)
 				continue
 			}
-			var corruption *storage.CorruptionError
-			if !errors.Is(err, storage.ErrOtherIDs) && !errors.As(err, &corruption) {
+			if !errors.Is(err, storage.ErrOtherIDs) && !storage.IsCorruption(err) {
 				return err
 			}
 		}

@@ -3,7 +3,6 @@ package bag
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,35 +15,32 @@ func writeFile(directory directory, name string, data []byte) error {
 	temporary := name + temporaryExtension
 	file, err := directory.Create(temporary)
 	if err != nil {
-		return fmt.Errorf("create %s: %w", filepath.Join(directory.Name(), temporary), plainError(err))
+		return fmt.Errorf("create %s: %w", filepath.Join(directory.Name(), temporary), storage.WithoutPath(err))
 	}
 	_, err = file.Write(data)
 	if err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", filepath.Join(directory.Name(), temporary), plainError(err)), directory.Remove(temporary))
+		return errors.Join(fmt.Errorf("write %s: %w", filepath.Join(directory.Name(), temporary), storage.WithoutPath(err)), directory.Remove(temporary))
 	}
+	return putInPlace(directory, temporary, name)
+}
+
+// putInPlace gives a whole, synced file its final name.
+func putInPlace(directory directory, temporary, name string) error {
+	path := filepath.Join(directory.Name(), name)
 	if err := directory.Rename(temporary, name); err != nil {
-		return errors.Join(fmt.Errorf("put %s in place: %w", filepath.Join(directory.Name(), name), plainError(err)), directory.Remove(temporary))
+		return errors.Join(fmt.Errorf("put %s in place: %w", path, storage.WithoutPath(err)), directory.Remove(temporary))
 	}
 	if err := directory.Sync(); err != nil {
-		return fmt.Errorf("put %s in place: %w", filepath.Join(directory.Name(), name), err)
+		return fmt.Errorf("put %s in place: %w", path, err)
 	}
 	return nil
 }
 
 // temporaryExtension is that of files which are not whole yet; nobody reads them.
 const temporaryExtension = ".tmp"
-
-// plainError leaves out the path that a system call tells, where it is said already.
-func plainError(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		return pathError.Err
-	}
-	return err
-}
 
 // maxMetadata bounds what is read as metadata.yaml: 10,000 topics take 10 MB. Parsed it takes many times its size.
 const maxMetadata = 64 << 20

@@ -53,8 +53,7 @@ func candidate(path string) bool {
 	if err == nil {
 		return true
 	}
-	var damage *storage.CorruptionError
-	if !errors.Is(err, storage.ErrEmpty) && !errors.Is(err, storage.ErrUnknownFormat) && !errors.As(err, &damage) {
+	if !errors.Is(err, storage.ErrEmpty) && !errors.Is(err, storage.ErrUnknownFormat) && !storage.IsCorruption(err) {
 		return false
 	}
 	extension := filepath.Ext(strings.TrimSuffix(path, packedExtension))

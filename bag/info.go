@@ -190,14 +190,13 @@ func (r *Reader) measure() ([]Usage, error) {
 	m := measurer{calls: newCallLimit()}
 	for {
 		message, err := it.Next()
-		var corruption *storage.CorruptionError
 		switch {
 		case errors.Is(err, io.EOF):
 			if m.calls.exceeded {
 				r.addNote("%s: too many clients called services to tell them all apart: requests and responses are at least these", r.path)
 			}
 			return m.usages, nil
-		case errors.As(err, &corruption):
+		case storage.IsCorruption(err):
 			r.addNote("%v", err)
 			continue
 		case err != nil:

@@ -190,8 +190,7 @@ func (r *Reader) learnFirstSent(f *file) (err error) {
 	first := int64(math.MaxInt64)
 	for {
 		m, err := it.Next()
-		var damage *storage.CorruptionError
-		if errors.As(err, &damage) {
+		if storage.IsCorruption(err) {
 			continue // told to who reads the messages
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -293,8 +292,7 @@ func (it *iterator) step(c *cursor) (done bool, err error) {
 		}
 		return false, nil
 	}
-	var damage *storage.CorruptionError
-	if errors.As(err, &damage) {
+	if storage.IsCorruption(err) {
 		return false, err
 	}
 	if errors.Is(err, io.EOF) {

@@ -103,8 +103,7 @@ func (s *salvage) copyBlocks(ctx context.Context, from storage.BlockReader, to s
 			if err == nil {
 				continue
 			}
-			var damaged *storage.CorruptionError
-			if !errors.As(err, &damaged) && !errors.Is(err, storage.ErrOtherIDs) {
+			if !storage.IsCorruption(err) && !errors.Is(err, storage.ErrOtherIDs) {
 				return err
 			}
 		}
@@ -134,13 +133,12 @@ func (s *salvage) each(ctx context.Context, it storage.Iterator, visit func(stor
 			return errors.Join(err, it.Close())
 		}
 		m, err := it.Next()
-		var damaged *storage.CorruptionError
 		switch {
 		case err == nil:
 			err = visit(m)
 		case errors.Is(err, io.EOF):
 			return it.Close()
-		case errors.As(err, &damaged):
+		case storage.IsCorruption(err):
 			if s.damaged++; s.damaged == 1 {
 				s.first = err
 			}

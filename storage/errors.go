@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 )
 
 var (
@@ -48,6 +50,25 @@ func (e *CorruptionError) Error() string {
 }
 
 func (e *CorruptionError) Unwrap() error { return e.Err }
+
+// IsCorruption says whether an error is about damage of a file: reading may go on behind it.
+func IsCorruption(err error) bool {
+	var damage *CorruptionError
+	return errors.As(err, &damage)
+}
+
+// WithoutPath is the reason of an error of the operating system, for where the path is said already.
+func WithoutPath(err error) error {
+	var pathError *fs.PathError
+	var linkError *os.LinkError
+	switch {
+	case errors.As(err, &pathError):
+		return pathError.Err
+	case errors.As(err, &linkError):
+		return linkError.Err
+	}
+	return err
+}
 
 // RejectedError lists messages of one Write that the format can not hold; the others were written.
 type RejectedError struct {

@@ -12,6 +12,8 @@ import (
 	"slices"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
+
+	"rosbagd/storage"
 )
 
 // indexLog remembers the index of every chunk written until the file is sealed. A chunk is cut every second and may
@@ -78,15 +80,15 @@ func (l *indexLog) unload() error {
 	if l.spill == nil {
 		file, err := os.CreateTemp(filepath.Dir(l.path), "."+filepath.Base(l.path)+".index-*")
 		if err != nil {
-			return fmt.Errorf("make room for the index: %w", cause(err))
+			return fmt.Errorf("make room for the index: %w", storage.WithoutPath(err))
 		}
 		l.spill = file
 		if err := os.Remove(file.Name()); err != nil {
-			return fmt.Errorf("make room for the index: %w", cause(err))
+			return fmt.Errorf("make room for the index: %w", storage.WithoutPath(err))
 		}
 	}
 	if _, err := l.spill.Write(l.log); err != nil {
-		return fmt.Errorf("make room for the index: %w", cause(err))
+		return fmt.Errorf("make room for the index: %w", storage.WithoutPath(err))
 	}
 	l.log = l.log[:0]
 	return nil
@@ -106,7 +108,7 @@ func (l *indexLog) write(w io.Writer) error {
 	from := io.Reader(bytes.NewReader(l.log))
 	if l.spill != nil {
 		if _, err := l.spill.Seek(0, io.SeekStart); err != nil {
-			return fmt.Errorf("read the index back: %w", cause(err))
+			return fmt.Errorf("read the index back: %w", storage.WithoutPath(err))
 		}
 		from = io.MultiReader(l.spill, from)
 	}
@@ -122,7 +124,7 @@ func (l *indexLog) write(w io.Writer) error {
 		head.recordsLen, head.uncompressed = r.unsigned(), r.unsigned()
 		record, at = appendChunkIndex(record[:0], at, head, &r)
 		if r.err != nil {
-			return fmt.Errorf("read the index back: %w", cause(r.err))
+			return fmt.Errorf("read the index back: %w", storage.WithoutPath(r.err))
 		}
 		if _, err := w.Write(record); err != nil {
 			return err

@@ -197,7 +197,7 @@ func drain(t testing.TB, from io.Reader) ([]storage.TopicInfo, []storage.Message
 			break
 		}
 		if err != nil {
-			require.True(t, isCorruption(err), "%v", err)
+			require.True(t, storage.IsCorruption(err), "%v", err)
 			faults = append(faults, err)
 			require.Less(t, len(faults), 100_000)
 			continue

@@ -29,7 +29,7 @@ func (r *Reader) Extras(attachment func(storage.Attachment) error, record func(s
 	var damaged []error
 	for _, extra := range extras {
 		visit, err := r.extra(extra, attachment, record)
-		if isCorruption(err) {
+		if storage.IsCorruption(err) {
 			damaged = append(damaged, err)
 			continue
 		}

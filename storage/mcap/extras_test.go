@@ -56,7 +56,7 @@ func TestExtras(t *testing.T) {
 				_, err = visited(t, data)
 				if crc {
 					require.ErrorIs(t, err, errChecksum)
-					require.True(t, isCorruption(err))
+					require.True(t, storage.IsCorruption(err))
 				} else {
 					require.NoError(t, err)
 				}
@@ -68,7 +68,7 @@ func TestExtras(t *testing.T) {
 		at := bytes.Index(data, []byte("a.txt")) - 4 // its length
 		data[at+1] ^= 0xff
 		got, err := visited(t, data)
-		require.True(t, isCorruption(err), "%v", err)
+		require.True(t, storage.IsCorruption(err), "%v", err)
 		require.Equal(t, append(want[:1:1], want[2:]...), got)
 	})
 	t.Run("the visitor ends it", func(t *testing.T) {

@@ -166,7 +166,7 @@ func (it *iterator) load(p *part) error {
 	p.entries = it.memory()
 	it.loaded = append(it.loaded, p)
 	records, err := it.reader.load(p.ref)
-	if err != nil && !isCorruption(err) {
+	if err != nil && !storage.IsCorruption(err) {
 		return err
 	}
 	if err == nil {

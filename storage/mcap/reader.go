@@ -86,7 +86,7 @@ func (r *Reader) withoutSummary(err error) (*contents, error) {
 	if errors.Is(err, errNoSummary) {
 		return scanFile(r, r.size)
 	}
-	if !isCorruption(err) {
+	if !storage.IsCorruption(err) {
 		return nil, err
 	}
 	found, err := scanFile(r, max(0, r.size-doubtfulBytes))
@@ -212,7 +212,7 @@ func (r *Reader) quiet(c *contents) (bool, error) {
 		for at := gap[0]; at < gap[1]; {
 			rec, err := w.record(at, gap[1])
 			if err != nil {
-				if !isCorruption(err) {
+				if !storage.IsCorruption(err) {
 					return false, err
 				}
 				// What is damaged here is no chunk, if the summary is right.

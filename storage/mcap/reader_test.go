@@ -22,7 +22,7 @@ func collect(t testing.TB, r *Reader, q storage.Query) ([]storage.Message, []err
 	t.Helper()
 	it, err := r.Messages(q)
 	if err != nil {
-		require.True(t, isCorruption(err), "%v", err)
+		require.True(t, storage.IsCorruption(err), "%v", err)
 		return nil, []error{err}
 	}
 	var messages []storage.Message
@@ -33,7 +33,7 @@ func collect(t testing.TB, r *Reader, q storage.Query) ([]storage.Message, []err
 		case errors.Is(err, io.EOF):
 			return messages, faults
 		case err != nil:
-			require.True(t, isCorruption(err), "%v", err)
+			require.True(t, storage.IsCorruption(err), "%v", err)
 			faults = append(faults, err)
 			require.Less(t, len(faults), 10_000)
 		default:

@@ -263,7 +263,7 @@ func (c *chain) verify(rec record) error {
 
 // passDamage gives nil for every error that the content of the file causes.
 func passDamage(err error) error {
-	if isCorruption(err) || errors.Is(err, errNoRecord) {
+	if storage.IsCorruption(err) || errors.Is(err, errNoRecord) {
 		return nil
 	}
 	return err

@@ -35,7 +35,7 @@ func readEverything(t testing.TB, data []byte) {
 		}
 		readExtras(t, r)
 		_, err := r.Blocks()
-		require.True(t, err == nil || isCorruption(err))
+		require.True(t, err == nil || storage.IsCorruption(err))
 		require.NoError(t, r.Close())
 	}
 	readStream(t, data)
@@ -46,7 +46,7 @@ func readExtras(t testing.TB, r *Reader) {
 		_, err := io.Copy(io.Discard, a.Data)
 		return err
 	}, func(storage.Record) error { return nil })
-	require.True(t, err == nil || isCorruption(err), "%v", err)
+	require.True(t, err == nil || storage.IsCorruption(err), "%v", err)
 }
 
 func readStream(t testing.TB, data []byte) {
@@ -226,5 +226,5 @@ func (endless) ReadAt(p []byte, offset int64) (int, error) {
 func TestErrorsOfReadingAreNoDamage(t *testing.T) {
 	_, err := newReader("memory", endless{}, math.MaxInt64)
 	require.ErrorIs(t, err, errEndless)
-	require.False(t, isCorruption(err))
+	require.False(t, storage.IsCorruption(err))
 }

@@ -2,7 +2,6 @@ package mcap
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
@@ -84,7 +83,7 @@ func (s *scan) run() error {
 			at = rec.end()
 			continue
 		}
-		if !isCorruption(err) {
+		if !storage.IsCorruption(err) {
 			return err
 		}
 		s.settle(true)
@@ -260,7 +259,7 @@ func (s *scan) settle(doubtful bool) {
 	}
 	if !ref.bare && !s.loaded && doubtful {
 		if err := s.unpack(); err != nil {
-			if !isCorruption(err) {
+			if !storage.IsCorruption(err) {
 				s.failed = err
 			}
 			s.lost.chunk(ref.length)
@@ -349,9 +348,4 @@ func (s *scan) finish() {
 		}
 	}
 	s.damage = s.lost.sentence(s.total.messages)
-}
-
-func isCorruption(err error) bool {
-	var corruption *storage.CorruptionError
-	return errors.As(err, &corruption)
 }

@@ -196,7 +196,7 @@ func (w *Writer) close() error {
 		err = w.compressor.close()
 	}
 	if closeErr := errors.Join(w.index.close(), w.sink.file.Close()); closeErr != nil {
-		err = errors.Join(err, fmt.Errorf("close %s: %w", w.path, cause(closeErr)))
+		err = errors.Join(err, fmt.Errorf("close %s: %w", w.path, storage.WithoutPath(closeErr)))
 	}
 	return err
 }

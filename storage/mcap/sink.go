@@ -1,10 +1,8 @@
 package mcap
 
 import (
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -130,17 +128,8 @@ func (s *sink) cutBack(offset int64) error {
 		return nil
 	}
 	if err := s.file.Truncate(offset); err != nil {
-		return fmt.Errorf("cut torn end off: %w", cause(err))
+		return fmt.Errorf("cut torn end off: %w", storage.WithoutPath(err))
 	}
 	s.written = offset
 	return nil
-}
-
-// cause is an error of the operating system without the path, which is said once, by the Writer.
-func cause(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		return pathError.Err
-	}
-	return err
 }

@@ -79,7 +79,7 @@ func (s *Stream) Next() (storage.Message, error) {
 			return storage.Message{}, io.EOF
 		}
 		m, ok, err := s.record()
-		if err != nil && isCorruption(err) {
+		if err != nil && storage.IsCorruption(err) {
 			s.faults = append(s.faults, err)
 			err = s.resume()
 		}
@@ -216,7 +216,7 @@ func (s *Stream) take(rec record) (m storage.Message, ok bool, err error) {
 	case mcaplib.OpChunk:
 		s.chunked = true
 		records, err := s.chunk(rec)
-		if isCorruption(err) {
+		if storage.IsCorruption(err) {
 			s.faults = append(s.faults, err) // its lengths agree, so the next record is behind it
 			return m, false, nil
 		}

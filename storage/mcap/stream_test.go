@@ -61,7 +61,7 @@ func TestStreamErrorsAreNoDamage(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, err, broken)
-	require.False(t, isCorruption(err))
+	require.False(t, storage.IsCorruption(err))
 	require.Positive(t, given)
 	_, err = s.Next()
 	require.ErrorIs(t, err, io.EOF)

@@ -195,7 +195,7 @@ func (a *agenda) unwanted(ref chunkRef) (bool, error) {
 
 // passCorruption gives nil for damage of the file and err for everything else.
 func passCorruption(err error) error {
-	if err == nil || isCorruption(err) {
+	if err == nil || storage.IsCorruption(err) {
 		return nil
 	}
 	return err

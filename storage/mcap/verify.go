@@ -162,7 +162,7 @@ func (c *verifier) data(at int64) (int64, bool, error) {
 			err = c.takeData(rec, body)
 		}
 		if err != nil {
-			if !isCorruption(err) {
+			if !storage.IsCorruption(err) {
 				return at, false, err
 			}
 			next, found, err := c.behindDamage(at, reason(err))
@@ -207,7 +207,7 @@ func (c *verifier) behindDamage(at int64, why error) (int64, bool, error) {
 		}
 		return nil
 	})
-	if err != nil && !isCorruption(err) {
+	if err != nil && !storage.IsCorruption(err) {
 		return at, false, err
 	}
 	c.tell(storage.Damage, at, "%v; %d bytes can not be read", why, next-at)

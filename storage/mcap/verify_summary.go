@@ -61,7 +61,7 @@ func (c *verifier) summary(at int64) error {
 			s.crc = crc32.Update(s.crc, crc32.IEEETable, whole)
 			err = s.take(rec, whole[recordHeaderLen:])
 		}
-		if err != nil && !isCorruption(err) {
+		if err != nil && !storage.IsCorruption(err) {
 			return err
 		}
 		if err != nil {

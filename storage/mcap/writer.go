@@ -119,7 +119,7 @@ func Create(path string, options Options) (*Writer, error) {
 	}
 	if err := w.writeHead(); err != nil {
 		// Nobody knows of the file yet, so it does not stay behind.
-		return nil, errors.Join(fmt.Errorf("create %s: %w", path, cause(err)), sink.file.Close(), sink.files.Remove(path))
+		return nil, errors.Join(fmt.Errorf("create %s: %w", path, storage.WithoutPath(err)), sink.file.Close(), sink.files.Remove(path))
 	}
 	w.size.Store(sink.offset())
 	return w, nil
@@ -329,7 +329,7 @@ func (w *Writer) check(m *storage.Message) error {
 
 // fail makes the error final and cuts the file back to where it was whole.
 func (w *Writer) fail(offset int64, err error) error {
-	w.failed = fmt.Errorf("write %s: %w", w.path, cause(err))
+	w.failed = fmt.Errorf("write %s: %w", w.path, storage.WithoutPath(err))
 	if cutErr := w.sink.cutBack(offset); cutErr != nil {
 		w.failed = fmt.Errorf("%w; %w", w.failed, cutErr)
 	}
@@ -379,7 +379,7 @@ func (w *Writer) sync() error {
 		return w.unsynced
 	}
 	if err := w.sink.sync(); err != nil && !errors.Is(err, os.ErrClosed) {
-		w.unsynced = fmt.Errorf("sync %s: %w", w.path, cause(err))
+		w.unsynced = fmt.Errorf("sync %s: %w", w.path, storage.WithoutPath(err))
 	}
 	return w.unsynced
 }

@@ -141,30 +141,30 @@ func (d *database) lookLocked() (state, error) {
 	}
 	info, err := d.disk.Stat()
 	if err != nil {
-		return state{}, fmt.Errorf("read %s: %w", d.path, plainPath(err))
+		return state{}, fmt.Errorf("read %s: %w", d.path, storage.WithoutPath(err))
 	}
 	now := state{size: info.Size(), writing: writeLocked(d.disk, sharedFirst, sharedLen)}
 	var head [headerLen]byte
 	n, err := d.disk.ReadAt(head[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return state{}, fmt.Errorf("read %s: %w", d.path, plainPath(err))
+		return state{}, fmt.Errorf("read %s: %w", d.path, storage.WithoutPath(err))
 	}
 	if n == headerLen {
 		now.counter = binary.BigEndian.Uint32(head[24:])
 	}
 	if now.log, err = identify(d.path + logSuffix); err != nil {
-		return state{}, fmt.Errorf("read log of %s: %w", d.path, plainPath(err))
+		return state{}, fmt.Errorf("read log of %s: %w", d.path, storage.WithoutPath(err))
 	}
 	if now.log.size > 0 {
 		now.log.size = 0 // a log that only grows changes nothing that was read
 		if err := d.openLog(&now); err != nil {
-			return state{}, fmt.Errorf("read log of %s: %w", d.path, plainPath(err))
+			return state{}, fmt.Errorf("read log of %s: %w", d.path, storage.WithoutPath(err))
 		}
 	} else {
 		now.log = fileID{}
 	}
 	if now.journal, err = identify(d.path + journalSuffix); err != nil {
-		return state{}, fmt.Errorf("read journal of %s: %w", d.path, plainPath(err))
+		return state{}, fmt.Errorf("read journal of %s: %w", d.path, storage.WithoutPath(err))
 	}
 	if now.journal.size == 0 || writeLocked(d.disk, reservedByte, 1) {
 		now.journal = fileID{} // not there, or of a transaction that goes on
@@ -237,7 +237,7 @@ func (d *database) build(now state) (*snapshot, error) {
 	head := make([]byte, headerLen)
 	n, err := d.file.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %s: %w", d.path, plainPath(err))
+		return nil, fmt.Errorf("read %s: %w", d.path, storage.WithoutPath(err))
 	}
 	if n < headerLen {
 		return nil, &storage.CorruptionError{Path: d.path, Offset: int64(n), Err: storage.ErrEndsEarly}
@@ -246,17 +246,17 @@ func (d *database) build(now state) (*snapshot, error) {
 	switch {
 	case now.log != fileID{}:
 		if s.overlay, pages, err = d.log.overlay(); err != nil {
-			return nil, fmt.Errorf("read log of %s: %w", d.path, plainPath(err))
+			return nil, fmt.Errorf("read log of %s: %w", d.path, storage.WithoutPath(err))
 		}
 	case now.journal != fileID{}:
 		if s.overlay, pages, err = d.readJournal(); err != nil {
-			return nil, fmt.Errorf("read journal of %s: %w", d.path, plainPath(err))
+			return nil, fmt.Errorf("read journal of %s: %w", d.path, storage.WithoutPath(err))
 		}
 	}
 	if s.overlay != nil {
 		if offset, ok := s.overlay.offsets[1]; ok {
 			if _, err := s.overlay.file.ReadAt(head, offset); err != nil {
-				return nil, fmt.Errorf("read log of %s: %w", d.path, plainPath(err))
+				return nil, fmt.Errorf("read log of %s: %w", d.path, storage.WithoutPath(err))
 			}
 		}
 	}

@@ -85,11 +85,11 @@ func (d *durable) sync() error {
 	defer d.syncs.Done()
 	if log != nil {
 		if err := log.Sync(); err != nil {
-			return fmt.Errorf("sync %s: %w", d.path, plainPath(err))
+			return fmt.Errorf("sync %s: %w", d.path, storage.WithoutPath(err))
 		}
 	}
 	if err := d.file.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", d.path, plainPath(err))
+		return fmt.Errorf("sync %s: %w", d.path, storage.WithoutPath(err))
 	}
 	if err := d.syncNames(); err != nil {
 		return err
@@ -141,14 +141,6 @@ func (d *durable) move(log *os.File) error {
 		return fmt.Errorf("sync %s: %w", d.path, err)
 	}
 	return nil
-}
-
-func plainPath(err error) error {
-	var pathError *os.PathError
-	if errors.As(err, &pathError) {
-		return pathError.Err
-	}
-	return err
 }
 
 // release lets SQLite end its use of the log, when only the writer's connection is left.

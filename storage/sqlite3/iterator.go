@@ -105,7 +105,7 @@ func (it *iterator) fill() error {
 		if it.source == nil || it.dirty || it.source.pages().snapshot != s {
 			var err error
 			if it.source, err = it.open(s); err != nil {
-				if !corruption(err) {
+				if !storage.IsCorruption(err) {
 					return err
 				}
 				damage, stuck = err, true
@@ -127,7 +127,7 @@ func (it *iterator) fill() error {
 			switch {
 			case errors.Is(err, errTopicID):
 				foreign = err
-			case corruption(err):
+			case storage.IsCorruption(err):
 				damage = err
 				return nil
 			case err != nil:

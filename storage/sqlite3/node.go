@@ -231,7 +231,7 @@ func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte)
 			data, err = p.partial(n)
 		}
 		if err != nil {
-			if corruption(err) {
+			if storage.IsCorruption(err) {
 				if damage := (*storage.CorruptionError)(nil); errors.As(err, &damage) {
 					err = fmt.Errorf("damaged at byte %d: %w", damage.Offset, damage.Err) // the path is told once
 				}

@@ -97,11 +97,6 @@ func (s *snapshot) corrupt(page uint32, err error) error {
 	return &storage.CorruptionError{Path: s.path, Offset: max(s.offset(page), 0), Err: err}
 }
 
-func corruption(err error) bool {
-	var damaged *storage.CorruptionError
-	return errors.As(err, &damaged)
-}
-
 // pages reads the pages of a snapshot for one goroutine. What it gives out is never written to again, so that messages
 // can point into it.
 type pages struct {
@@ -169,7 +164,7 @@ func (p *pages) read(start, length int64) ([]byte, error) {
 	block := make([]byte, length)
 	n, err := p.file.ReadAt(block, start)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %s: %w", p.path, plainPath(err))
+		return nil, fmt.Errorf("read %s: %w", p.path, storage.WithoutPath(err))
 	}
 	return block[:n], nil
 }
@@ -187,7 +182,7 @@ func (p *pages) run(n uint32, most int64) ([]byte, error) {
 	data := p.runs[:most*int64(p.pageSize)]
 	read, err := p.file.ReadAt(data, p.offset(n))
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %s: %w", p.path, plainPath(err))
+		return nil, fmt.Errorf("read %s: %w", p.path, storage.WithoutPath(err))
 	}
 	return data[:read], nil
 }
@@ -203,7 +198,7 @@ func (p *pages) overlaid(n uint32, offset int64) ([]byte, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, p.corrupt(n, storage.ErrEndsEarly)
 		}
-		return nil, fmt.Errorf("read log of %s: %w", p.path, plainPath(err))
+		return nil, fmt.Errorf("read log of %s: %w", p.path, storage.WithoutPath(err))
 	}
 	return data, nil
 }

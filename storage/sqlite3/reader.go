@@ -77,7 +77,7 @@ func newReader(db *database, checked int64) (*Reader, error) {
 	if err == nil {
 		err = r.count()
 	}
-	if corruption(err) {
+	if storage.IsCorruption(err) {
 		r.cause = err
 		err = r.recover(err)
 	}
@@ -163,7 +163,7 @@ func (p *pages) describe(c *catalog) (description, error) {
 			d.add(name, &table, rowid, values)
 			return nil
 		})
-		if err != nil && !corruption(err) {
+		if err != nil && !storage.IsCorruption(err) {
 			return d, err
 		}
 		if first == nil {

@@ -23,11 +23,11 @@ func (r *Reader) recover(cause error) error {
 
 func (r *Reader) recoverFrom(p *pages, cause error) error {
 	c, catalogErr := p.readCatalog()
-	if catalogErr != nil && !corruption(catalogErr) {
+	if catalogErr != nil && !storage.IsCorruption(catalogErr) {
 		return catalogErr
 	}
 	d, err := p.describe(&c)
-	if err != nil && !corruption(err) {
+	if err != nil && !storage.IsCorruption(err) {
 		return err
 	}
 	r.messages = layout{topic: 1, time: 2, data: 3}

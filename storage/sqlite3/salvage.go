@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"rosbagd/storage"
 )
 
 // salvage is what is left of the messages of a damaged file: the leaf pages that have any, found by going through all
@@ -245,7 +247,7 @@ func (s *salvage) claim(p *pages) error {
 		}
 		chain, err := s.chain(p, at.page, c)
 		if err != nil {
-			if !corruption(err) {
+			if !storage.IsCorruption(err) {
 				return err
 			}
 			s.lose(at)

@@ -30,7 +30,7 @@ func (p *pages) findShapes(d *description, messages uint32) error {
 			}
 			values, err := p.values(page, &c)
 			if err != nil {
-				if !corruption(err) {
+				if !storage.IsCorruption(err) {
 					return err
 				}
 				continue

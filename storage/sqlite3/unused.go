@@ -3,6 +3,8 @@ package sqlite3
 import (
 	"encoding/binary"
 	"errors"
+
+	"rosbagd/storage"
 )
 
 var errUnused = errors.New("page belongs to nothing, so what led to it was lost")
@@ -31,7 +33,7 @@ func (p *pages) checkUnused(r *Reader, used *bitmap) error {
 }
 
 func notCorruption(err error) error {
-	if corruption(err) {
+	if storage.IsCorruption(err) {
 		return nil
 	}
 	return err
@@ -120,12 +122,12 @@ func (p *pages) reachesEnd(roots []uint32) (bool, error) {
 	reached := last <= 1
 	visit := func(n uint32) { reached = reached || n == last }
 	for _, root := range append([]uint32{1}, roots...) {
-		if err := p.visitEnd(root, visit); err != nil && !corruption(err) {
+		if err := p.visitEnd(root, visit); err != nil && !storage.IsCorruption(err) {
 			return false, err
 		}
 	}
 	if !reached {
-		if err := p.freePages(visit); err != nil && !corruption(err) {
+		if err := p.freePages(visit); err != nil && !storage.IsCorruption(err) {
 			return false, err
 		}
 	}
@@ -178,7 +180,7 @@ func (r *Reader) suspect(p *pages) error {
 		return nil
 	}
 	_, err := r.checkAll(p.snapshot.reader())
-	if err == nil || corruption(err) {
+	if err == nil || storage.IsCorruption(err) {
 		r.suspected = true
 	}
 	return err

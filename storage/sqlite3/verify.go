@@ -26,7 +26,7 @@ func Verify(path string, to storage.Verification) error {
 	v := verifier{path: path, to: to}
 	r, err := newReader(db, math.MaxInt64)
 	switch {
-	case corruption(err):
+	case storage.IsCorruption(err):
 		v.damage(err)
 		return db.close()
 	case errors.Is(err, storage.ErrUnknownFormat), errors.Is(err, storage.ErrEmpty):
@@ -119,7 +119,7 @@ func (v *verifier) messages() error {
 		case errors.Is(err, io.EOF):
 			v.to.Progress(max(v.size()-looked, 0))
 			return it.Close()
-		case corruption(err):
+		case storage.IsCorruption(err):
 			v.damage(err)
 			continue
 		case err != nil:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -98,7 +97,7 @@ func Create(path string, options storage.CreateOptions) (*Writer, error) {
 		metadataVersion: cmp.Or(options.MetadataVersion, qosWordsVersion),
 	}
 	if err := w.create(pragmas, options); err != nil {
-		err = fmt.Errorf("create %s: %w", path, w.plain(err))
+		err = fmt.Errorf("create %s: %w", path, storage.WithoutPath(err))
 		// Nobody knows of the file yet, so it does not stay behind.
 		return nil, errors.Join(err, w.close(), os.Remove(path))
 	}
@@ -388,7 +387,7 @@ func (w *Writer) measure() error {
 
 // fail makes the error final. What was committed before stays readable, what was not is lost. The caller holds mu.
 func (w *Writer) fail(err error) error {
-	w.failed = fmt.Errorf("write %s: %w", w.path, w.plain(err))
+	w.failed = fmt.Errorf("write %s: %w", w.path, storage.WithoutPath(err))
 	if w.open {
 		w.open = false
 		// SQLite has rolled back by itself after most errors, and then refuses.
@@ -399,15 +398,6 @@ func (w *Writer) fail(err error) error {
 		w.forget()
 	}
 	return w.failed
-}
-
-// plain leaves out a path that the caller names.
-func (w *Writer) plain(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) && pathError.Path == w.path {
-		return pathError.Err
-	}
-	return err
 }
 
 // Flush implements storage.Writer: it commits.
