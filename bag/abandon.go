@@ -14,6 +14,7 @@ func (w *Writer) abandon() error {
 	w.mu.Unlock()
 	close(w.stop)
 	w.running.Wait()
+	w.release()
 	errs := []error{w.directory.Close()}
 	for _, p := range files {
 		errs = append(errs, p.writer.Close())

@@ -36,10 +36,9 @@ func (r *Reader) correct() {
 	}
 	for i := range r.topics {
 		topic := &r.topics[i]
-		at := slices.IndexFunc(r.metadata.Topics, func(t storage.TopicInfo) bool { return t.Name == topic.Name && t.Type == topic.Type })
-		if at >= 0 {
-			topic.MessageCount = r.metadata.Topics[at].MessageCount
-			topic.OfferedQoS = r.metadata.Topics[at].OfferedQoS
+		if told := r.metadata.topic(topic.Name, topic.Type); told != nil {
+			topic.MessageCount = told.MessageCount
+			topic.OfferedQoS = told.OfferedQoS
 		}
 	}
 	r.metadata.Topics = slices.Clone(r.topics)

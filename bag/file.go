@@ -3,6 +3,7 @@ package bag
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -175,6 +176,27 @@ func (r *Reader) formatOf(path string) (storage.Format, error) {
 		return formats.Detect(path)
 	}
 	return formats.Lookup(r.options.StorageID)
+}
+
+// firstMessage is the first message of a file that can be read; found is false when there is none. Damage before it is
+// told to who reads the messages.
+func firstMessage(reader storage.Reader, query storage.Query) (m storage.Message, found bool, err error) {
+	it, err := reader.Messages(query)
+	if err != nil {
+		return m, false, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for {
+		m, err = it.Next()
+		switch {
+		case err == nil:
+			return m, true, nil
+		case errors.Is(err, io.EOF):
+			return m, false, nil
+		case !storage.IsCorruption(err):
+			return m, false, err
+		}
+	}
 }
 
 // learn gives what a file itself tells, and keeps it when the metadata does not tell it.

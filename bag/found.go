@@ -143,7 +143,7 @@ func (m *member) openFiles(paths []string) error {
 		m.metadata.CompressionFormat, m.metadata.CompressionMode = "", ""
 	}
 	if slices.ContainsFunc(m.files, func(f *file) bool { return strings.HasSuffix(f.path, packedExtension) && f.plain == "" }) {
-		m.metadata.CompressionFormat, m.metadata.CompressionMode = "zstd", CompressionFile
+		m.metadata.CompressionFormat, m.metadata.CompressionMode = CompressionZstd, CompressionFile
 	}
 	m.metadata.summarize()
 	return nil
@@ -208,14 +208,11 @@ func (m *member) takeCopy(path string, text []byte) {
 func (m *Metadata) addCounts(info storage.Info) {
 	for _, topic := range info.Topics {
 		topic.Definition = storage.Definition{}
-		at := slices.IndexFunc(m.Topics, func(t storage.TopicInfo) bool {
-			return t.Name == topic.Name && t.Type == topic.Type
-		})
-		if at < 0 {
+		known := m.topic(topic.Name, topic.Type)
+		if known == nil {
 			m.Topics = append(m.Topics, topic)
 			continue
 		}
-		known := &m.Topics[at]
 		addMessages(known, topic)
 		if len(topic.OfferedQoS) > len(known.OfferedQoS) {
 			known.OfferedQoS = topic.OfferedQoS

@@ -182,24 +182,13 @@ func (r *Reader) learnFirstSent(f *file) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.release(f)) }()
-	it, err := reader.Messages(storage.Query{Order: storage.ByPublishTime})
+	m, found, err := firstMessage(reader, storage.Query{Order: storage.ByPublishTime})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, it.Close()) }()
 	first := int64(math.MaxInt64)
-	for {
-		m, err := it.Next()
-		if storage.IsCorruption(err) {
-			continue // told to who reads the messages
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if err == nil {
-			first = m.PublishTimeNanos
-		}
-		break
+	if found {
+		first = m.PublishTimeNanos
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ func (m *member) chooseMessageMode() error {
 	mode := m.metadata.CompressionMode
 	switch mode {
 	case CompressionMessage, CompressionFile:
-		codec, err := compression.Lookup(cmp.Or(strings.ToLower(m.metadata.CompressionFormat), fileCodec))
+		codec, err := compression.Lookup(cmp.Or(strings.ToLower(m.metadata.CompressionFormat), CompressionZstd))
 		if err != nil {
 			return fmt.Errorf("open bag %s: %w", m.path, err)
 		}
@@ -40,7 +40,7 @@ func (m *member) chooseMessageMode() error {
 		if err != nil || !compressed {
 			return err
 		}
-		m.metadata.CompressionMode, m.metadata.CompressionFormat = CompressionMessage, fileCodec
+		m.metadata.CompressionMode, m.metadata.CompressionFormat = CompressionMessage, CompressionZstd
 		return m.chooseMessageMode()
 	}
 	return nil
@@ -53,20 +53,9 @@ func (r *Reader) beginsCompressed(f *file) (compressed bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, r.release(f)) }()
-	it, err := reader.Messages(storage.Query{Order: storage.ByFile})
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	for {
-		message, err := it.Next()
-		var damage *storage.CorruptionError
-		if errors.As(err, &damage) {
-			continue
-		}
-		// Whatever else is wrong is told when the messages are read.
-		return err == nil && bytes.HasPrefix(message.Data, packedMagic), nil
-	}
+	// Whatever is wrong is told when the messages are read.
+	first, found, err := firstMessage(reader, storage.Query{Order: storage.ByFile})
+	return err == nil && found && bytes.HasPrefix(first.Data, packedMagic), nil
 }
 
 // unpackMessage gives a message with its payload as it was sent.

@@ -18,7 +18,7 @@ const (
 	CompressionMessage = "MESSAGE"
 )
 
-// CompressionZstd is the word of Metadata.CompressionFormat that rosbag2 knows.
+// CompressionZstd is the word of Metadata.CompressionFormat that rosbag2 knows. All compressed bags that are read have it.
 const CompressionZstd = "zstd"
 
 // Metadata is the content of metadata.yaml. Of a topic only what metadata.yaml keeps is set: no Definition.
@@ -53,6 +53,16 @@ func fileInfo(path string, info storage.Info) FileInfo {
 		Path: path, StartNanos: info.StartNanos, Duration: time.Duration(info.EndNanos - info.StartNanos),
 		MessageCount: info.MessageCount,
 	}
+}
+
+// topic finds a topic by its name and type; nil when it is not listed.
+func (m *Metadata) topic(name, typ string) *storage.TopicInfo {
+	for i := range m.Topics {
+		if topic := &m.Topics[i]; topic.Name == name && topic.Type == typ {
+			return topic
+		}
+	}
+	return nil
 }
 
 // summarize sets start, duration and count of the whole from the files. Files may overlap and be empty.

@@ -38,11 +38,10 @@ func OpenAll(paths []string, options ReaderOptions) (*Reader, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("open bag: %w", ErrNoBag)
 	}
-	cache, err := newUnpackCache(options.Unpack)
+	r, err := newReader(strings.Join(paths, ", "), options)
 	if err != nil {
-		return nil, fmt.Errorf("open bag: %w", err)
+		return nil, err
 	}
-	r := &Reader{path: strings.Join(paths, ", "), options: options, cache: cache}
 	for _, path := range paths {
 		if err := r.openMember(path); err != nil {
 			return nil, errors.Join(err, r.Close())
@@ -55,13 +54,21 @@ func OpenAll(paths []string, options ReaderOptions) (*Reader, error) {
 	return r, nil
 }
 
-// openFound opens a bag directory as if it had no metadata.yaml.
-func openFound(path string, options ReaderOptions) (*Reader, error) {
+// newReader makes a Reader without a file.
+func newReader(path string, options ReaderOptions) (*Reader, error) {
 	cache, err := newUnpackCache(options.Unpack)
 	if err != nil {
 		return nil, fmt.Errorf("open bag: %w", err)
 	}
-	r := &Reader{path: path, options: options, cache: cache}
+	return &Reader{path: path, options: options, cache: cache}, nil
+}
+
+// openFound opens a bag directory as if it had no metadata.yaml.
+func openFound(path string, options ReaderOptions) (*Reader, error) {
+	r, err := newReader(path, options)
+	if err != nil {
+		return nil, err
+	}
 	m := &member{reader: r, path: path}
 	err = m.openWithoutMetadata()
 	r.members, r.files, r.metadata = []*member{m}, m.files, m.metadata

@@ -1,6 +1,7 @@
 package bag_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"rosbagd/bag"
 	"rosbagd/storage"
+	"rosbagd/storage/storagetest"
 )
 
 // openIn counts the files of a directory that this process has open.
@@ -76,4 +78,16 @@ func TestOnlyFilesThatAreNeededAreOpen(t *testing.T) {
 	without := open(t, directory)
 	require.LessOrEqual(t, openIn(t, directory), 8)
 	require.Equal(t, uint64(3*n), without.Metadata().MessageCount)
+}
+
+func TestAConversionThatIsEndedLeavesNoFileOpen(t *testing.T) {
+	in := makeBag(t, bag.WriterOptions{}, storagetest.Messages(10, 0, 1), twoTopics()...)
+	directory := t.TempDir()
+	out := everything(t, bag.WriterOptions{})
+	out.Path = filepath.Join(directory, "out")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := bag.Convert(ctx, convertOptions(out, in))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Zero(t, openIn(t, directory))
 }

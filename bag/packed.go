@@ -14,9 +14,6 @@ import (
 	"rosbagd/storage/formats"
 )
 
-// fileCodec is the compression of whole files.
-const fileCodec = "zstd"
-
 var packedMagic = []byte{0x28, 0xB5, 0x2F, 0xFD} // RFC 8878, 3.1.1
 
 // isPacked says whether a file begins as a compressed one.
@@ -44,7 +41,7 @@ func detectPacked(path string) (storage.Format, error) {
 	if _, err := measurePacked(path, file, 1); err != nil {
 		return storage.Format{}, err
 	}
-	codec, err := compression.Lookup(fileCodec)
+	codec, err := compression.Lookup(CompressionZstd)
 	if err != nil {
 		return storage.Format{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -228,13 +227,12 @@ func (r *Reader) readsPlain(f *file) bool {
 // message are in none of the files when these ended before they were told of them.
 func (m *Metadata) addUnknown(other *Metadata) {
 	for _, topic := range other.Topics {
-		at := slices.IndexFunc(m.Topics, func(t storage.TopicInfo) bool { return t.Name == topic.Name && t.Type == topic.Type })
-		if at < 0 {
+		known := m.topic(topic.Name, topic.Type)
+		if known == nil {
 			topic.MessageCount = 0
 			m.Topics = append(m.Topics, topic)
 			continue
 		}
-		known := &m.Topics[at]
 		known.TypeHash = cmp.Or(known.TypeHash, topic.TypeHash)
 		known.SerializationFormat = cmp.Or(known.SerializationFormat, topic.SerializationFormat)
 	}
@@ -278,12 +276,12 @@ func (r *Reader) compressionMode(paths []string, said string) (string, error) {
 			if topic.MessageCount == 0 || framed+plain >= enoughPayloads {
 				continue
 			}
-			begin, err := firstPayload(reader, storage.TopicID(id))
+			first, found, err := firstMessage(reader, storage.Query{Topics: []storage.TopicID{storage.TopicID(id)}, Order: storage.ByFile})
 			switch {
-			case errors.Is(err, errNoPayload):
 			case err != nil:
 				return err
-			case bytes.HasPrefix(begin, packedMagic) && (topic.SerializationFormat == "cdr" || said == CompressionMessage):
+			case !found:
+			case bytes.HasPrefix(first.Data, packedMagic) && (topic.SerializationFormat == "cdr" || said == CompressionMessage):
 				framed++
 			default:
 				plain++
@@ -311,29 +309,6 @@ func (r *Reader) compressionMode(paths []string, said string) (string, error) {
 
 // enoughPayloads is how many topics are asked for the beginning of a message.
 const enoughPayloads = 16
-
-var errNoPayload = errors.New("no message")
-
-// firstPayload is the first message of a topic that can be read.
-func firstPayload(reader storage.Reader, id storage.TopicID) ([]byte, error) {
-	it, err := reader.Messages(storage.Query{Topics: []storage.TopicID{id}, Order: storage.ByFile})
-	if err != nil {
-		return nil, err
-	}
-	defer it.Close()
-	for {
-		m, err := it.Next()
-		var damaged *storage.CorruptionError
-		switch {
-		case err == nil:
-			return m.Data, nil
-		case errors.Is(err, io.EOF):
-			return nil, errNoPayload
-		case !errors.As(err, &damaged):
-			return nil, err
-		}
-	}
-}
 
 // replace puts metadata.yaml in place, unless the one that is there says the same. An old one that says something else
 // stays beside it.

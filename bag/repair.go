@@ -99,18 +99,30 @@ func (repaired *Repaired) rewrite(ctx context.Context, format storage.Format, re
 		return err
 	}
 	temporary := path + repairExtension
-	removeFile(temporary) // of a repair that was ended
+	removeFile(format, temporary) // of a repair that was ended
 	err := repaired.write(ctx, format, temporary, reader)
 	if err == nil && repaired.pack {
 		err = packRepaired(ctx, temporary)
 	}
 	if err == nil {
-		repaired.Broken, err = swap(path, temporary)
+		repaired.Broken, err = swap(format, path, temporary)
 	}
 	if err != nil {
-		removeFile(temporary)
+		removeFile(format, temporary)
 	}
 	return err
+}
+
+// roomFor makes sure that a second file of this size fits beside it. Where that can not be told, writing finds out.
+func roomFor(path string) error {
+	need, err := sizeOf(path)
+	if err != nil {
+		return err
+	}
+	if free, known := freeBytes(filepath.Dir(path)); known && free < need {
+		return fmt.Errorf("%w: %d bytes are free, it may take %d", ErrNoSpace, free, need)
+	}
+	return nil
 }
 
 // repairExtension is put behind the name of a file that is written to replace it.
@@ -125,7 +137,7 @@ func broken(format storage.Format, path string, reader storage.Reader) (string, 
 		return info.Damage, nil
 	case info.Unindexed:
 		return "has no index", nil
-	case leftover(path) != "":
+	case info.Journal:
 		return "has a journal beside it that was never taken in", nil
 	}
 	if format.Verify == nil {
@@ -145,16 +157,6 @@ func broken(format storage.Format, path string, reader storage.Reader) (string, 
 		Progress: func(int64) {},
 	})
 	return found, err
-}
-
-// leftover is what SQLite leaves beside a database that was not closed.
-func leftover(path string) string {
-	for _, suffix := range []string{"-wal", "-journal"} {
-		if stat, err := os.Stat(path + suffix); err == nil && stat.Size() > 0 {
-			return path + suffix
-		}
-	}
-	return ""
 }
 
 // write makes the repaired file under a temporary name and checks that it is whole.
@@ -229,7 +231,7 @@ func checkRepaired(format storage.Format, path string, written storage.Info) err
 // swap puts the repaired file in place of the broken one, which stays under another name. Whenever this is ended, one of
 // the two has the right name. Between the renaming of a log and that of the new database, the old one is without it: a new
 // one beside an old log would be worse, since SQLite would take it in. putLogsBack finds this.
-func swap(path, repaired string) (aside string, err error) {
+func swap(format storage.Format, path, repaired string) (aside string, err error) {
 	aside, err = brokenName(path)
 	if err != nil {
 		return "", err
@@ -237,8 +239,8 @@ func swap(path, repaired string) (aside string, err error) {
 	if err := linkOrCopy(path, aside); err != nil {
 		return "", fmt.Errorf("keep broken file: %w", err)
 	}
-	// A log of SQLite belongs to the database of its name: the new one must never be seen with the old log.
-	for _, suffix := range []string{"-wal", "-journal", "-shm"} {
+	// A companion belongs to the file of its name: the new one must never be seen with that of the old one.
+	for _, suffix := range format.Companions {
 		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("keep broken file: %w", err)
 		}
@@ -289,7 +291,7 @@ func linkOrCopy(path, name string) error {
 		return err
 	}
 	defer from.Close()
-	to, err := os.OpenFile(name+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+	to, err := os.OpenFile(name+temporaryExtension, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
@@ -298,20 +300,30 @@ func linkOrCopy(path, name string) error {
 		err = to.Sync()
 	}
 	if err = errors.Join(err, to.Close()); err != nil {
-		return errors.Join(err, os.Remove(name+".tmp"))
+		return errors.Join(err, os.Remove(name+temporaryExtension))
 	}
-	return os.Rename(name+".tmp", name)
+	return os.Rename(name+temporaryExtension, name)
 }
 
-// removeFile removes an unfinished file and what SQLite may have left beside it.
-func removeFile(path string) {
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		_ = os.Remove(path + suffix) // what stays behind is found by the next Create
+// removeFile removes an unfinished file with its companions.
+func removeFile(format storage.Format, path string) {
+	_ = os.Remove(path) // what stays behind is found by the next Create
+	for _, suffix := range format.Companions {
+		_ = os.Remove(path + suffix)
 	}
 }
 
-var asideNames = regexp.MustCompile(`\.(broken(\.\d+)?|tmp)(-wal|-shm|-journal)?$`)
+var asideNames = regexp.MustCompile(`\.(broken(\.\d+)?|tmp)$`)
 
 // setAside tells names that are no part of the bag: broken originals of repaired files, and files that were never
 // finished.
-func setAside(name string) bool { return asideNames.MatchString(name) }
+func setAside(name string) bool {
+	for _, format := range formats.All() {
+		for _, suffix := range format.Companions {
+			if of, ok := strings.CutSuffix(name, suffix); ok {
+				return asideNames.MatchString(of)
+			}
+		}
+	}
+	return asideNames.MatchString(name)
+}

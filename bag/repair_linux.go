@@ -2,9 +2,7 @@ package bag
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,21 +20,4 @@ func beingWritten(path string) bool {
 		_, _ = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
 	}
 	return errors.Is(err, unix.EAGAIN)
-}
-
-// roomFor makes sure that a second file of this size fits beside it.
-func roomFor(path string) error {
-	stat, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	var fs unix.Statfs_t
-	if err := unix.Statfs(filepath.Dir(path), &fs); err != nil {
-		return nil // unknown is not full; a full disk ends the writing with the same words
-	}
-	free := fs.Bavail * uint64(fs.Bsize)
-	if need := uint64(stat.Size()); free < need {
-		return fmt.Errorf("%w: %d bytes are free, it may take %d", ErrNoSpace, free, need)
-	}
-	return nil
 }

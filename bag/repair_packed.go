@@ -14,11 +14,10 @@ import (
 // repairPacked is repairFile for a file that is compressed as a whole. What can be unpacked of it is repaired and
 // compressed again.
 func repairPacked(ctx context.Context, path, storageID string) (repaired *Repaired, err error) {
-	cache, err := newUnpackCache(UnpackOptions{})
+	r, err := newReader(path, ReaderOptions{StorageID: storageID})
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{path: path, options: ReaderOptions{StorageID: storageID}, cache: cache}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	format, err := detectPacked(path)
 	if err != nil {
@@ -58,7 +57,7 @@ func repairPacked(ctx context.Context, path, storageID string) (repaired *Repair
 
 // packRepaired compresses a file in its place.
 func packRepaired(ctx context.Context, path string) error {
-	codec, err := compression.Lookup(fileCodec)
+	codec, err := compression.Lookup(CompressionZstd)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,8 @@ type unpacking struct {
 	end     packedEnd
 	drained bool  // all of it is there
 	err     error // why not
+
+	unplaced error // why it is not in the cache; to be looked at behind unpackCache.wait
 }
 
 // unpack begins to unpack a file, or joins the one who does already.
@@ -73,21 +75,15 @@ func (c *unpackCache) unpack(path, key string, file *os.File) (*unpacking, error
 	c.running[key] = job
 	c.used = true
 	c.wait.Go(func() {
-		err := c.run(job, source, shape.most)
-		if err == nil {
-			err = job.place(filepath.Join(directory, entryNameOf(key, job)))
+		job.unplaced = c.run(job, source, shape.most)
+		if job.unplaced == nil {
+			job.unplaced = job.place(directory, key)
 		}
-		if err != nil {
+		if job.unplaced != nil {
 			_ = os.Remove(part.Name())
 		}
 	})
 	return job, nil
-}
-
-func entryNameOf(key string, job *unpacking) string {
-	job.mu.Lock()
-	defer job.mu.Unlock()
-	return entryName(key, job.end, job.format.Extension)
 }
 
 func (c *unpackCache) run(job *unpacking, source *os.File, most int64) (err error) {
@@ -95,7 +91,7 @@ func (c *unpackCache) run(job *unpacking, source *os.File, most int64) (err erro
 		_ = source.Close() // was only read
 		job.finish(err)
 	}()
-	codec, err := compression.Lookup(fileCodec)
+	codec, err := compression.Lookup(CompressionZstd)
 	if err != nil {
 		return err
 	}
@@ -180,14 +176,15 @@ func (j *unpacking) finish(err error) {
 
 // place makes a complete file an entry of the cache. It is synced first, so that no entry has a name without its data
 // after a loss of power; who waits for the file need not wait for that.
-func (j *unpacking) place(path string) error {
+func (j *unpacking) place(directory, key string) error {
 	if err := j.file.Sync(); err != nil {
-		return err
+		return fmt.Errorf("unpack %s: %w", j.source, err)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	path := filepath.Join(directory, entryName(key, j.end, j.format.Extension))
 	if err := os.Rename(j.path, path); err != nil {
-		return err
+		return fmt.Errorf("unpack %s: %w", j.source, err)
 	}
 	j.path = path
 	return nil
@@ -255,9 +252,8 @@ func (r *Reader) openPacked(f *file) (opened, error) {
 		return opened{}, err
 	}
 	found := r.cache.find(key)
-	options := storage.OpenOptions{Config: r.options.Config}
 	if found != nil {
-		reader, err := r.openPlainAt(found.path, options)
+		reader, err := r.openPlain(found.path)
 		if err == nil {
 			r.noteEnd(f, found.end)
 			return opened{reader: reader, lock: found.lock}, nil
@@ -268,7 +264,7 @@ func (r *Reader) openPacked(f *file) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	reader, end, err := job.open(options)
+	reader, end, err := job.open(storage.OpenOptions{Config: r.options.Config})
 	if err != nil {
 		return opened{}, err
 	}
@@ -293,14 +289,6 @@ func (r *Reader) isUnpacked(f *file) bool {
 	}
 	_ = found.lock.Close()
 	return true
-}
-
-func (r *Reader) openPlainAt(path string, options storage.OpenOptions) (storage.Reader, error) {
-	format, err := r.formatOf(path)
-	if err != nil {
-		return nil, err
-	}
-	return format.Open(path, options)
 }
 
 func (r *Reader) noteEnd(f *file, end packedEnd) {

@@ -1,6 +1,7 @@
 package bag
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -331,12 +332,13 @@ func (v *verification) unpack(path string) (unpacked string, release func(), err
 	}
 	found := v.cache.find(key)
 	if found == nil {
-		if _, err := v.cache.unpack(path, key, file); err != nil {
+		job, err := v.cache.unpack(path, key, file)
+		if err != nil {
 			return "", nil, v.unpackable(path, err)
 		}
 		v.cache.wait.Wait()
 		if found = v.cache.find(key); found == nil {
-			return "", nil, fmt.Errorf("verify %s: it could not be unpacked", path)
+			return "", nil, fmt.Errorf("verify bag: %w", cmp.Or(job.unplaced, errUnplaced))
 		}
 	} else if err := decodes(file); err != nil && found.end == endWhole {
 		v.tellf(storage.Damage, path, "can not be unpacked: %v", err)
@@ -354,6 +356,9 @@ func (v *verification) unpack(path string) (unpacked string, release func(), err
 	}
 	return found.path, release, nil
 }
+
+// errUnplaced is for an unpacked file that somebody else removed at once.
+var errUnplaced = errors.New("the unpacked file was removed from the cache")
 
 // unpackable makes a finding of a file that can not be unpacked, and leaves errors that have other reasons.
 func (v *verification) unpackable(path string, err error) error {
@@ -374,7 +379,7 @@ func (v *verification) unpackable(path string, err error) error {
 
 // decodes goes through a compressed file without keeping what is in it.
 func decodes(file *os.File) error {
-	codec, err := compression.Lookup(fileCodec)
+	codec, err := compression.Lookup(CompressionZstd)
 	if err != nil {
 		return err
 	}

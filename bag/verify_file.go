@@ -97,7 +97,7 @@ func (f *verifiedFile) message(m storage.Message, place int64) {
 	if !f.asked {
 		f.asked = true
 		if f.v.metadata == nil && bytes.HasPrefix(m.Data, packedMagic) {
-			if codec, err := compression.Lookup(fileCodec); err == nil {
+			if codec, err := compression.Lookup(CompressionZstd); err == nil {
 				f.decompress = codec.Decompress
 			}
 		}

@@ -362,3 +362,15 @@ func TestVerifyTellsNoFlood(t *testing.T) {
 	require.Len(t, findings, 101)
 	require.Equal(t, "200 more of these", findings[100].Text)
 }
+
+// TestVerifyTellsWhyNothingWasUnpacked loses the cache directory while a file is unpacked into it.
+func TestVerifyTellsWhyNothingWasUnpacked(t *testing.T) {
+	packed := packFile(t, filepath.Join(soundBag(t), "demo_0.mcap"))
+	cache := filepath.Join(t.TempDir(), "cache")
+	options := bag.VerifyOptions{Unpack: bag.UnpackOptions{
+		Directory: cache, Progress: func(bag.UnpackProgress) { _ = os.RemoveAll(cache) },
+	}}
+	_, err := bag.Verify(packed, options, func(storage.Finding) {})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, packed)
+}

@@ -52,6 +52,11 @@ type Format struct {
 	Description string // one line for `list`
 	// Presets are the storage preset profiles, the default first.
 	Presets []string
+	// Risks says of presets, by their names, how they may cost messages.
+	Risks map[string]string
+	// Companions are put behind the name of a file for the files that are beside it while it is written, and after a
+	// sudden end. What is in them belongs to it.
+	Companions []string
 	// MinSplit is the least size in bytes at which a bag of this format may be split.
 	MinSplit int64
 	// Matches tells from the first bytes of a file (up to HeadLen) whether it is of this format.

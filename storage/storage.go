@@ -78,6 +78,8 @@ type Info struct {
 	Damage string
 	// Harmless tells that the Damage costs no message.
 	Harmless bool
+	// Journal tells that some of the content stands in a companion of the file (see Format), since it was not finished.
+	Journal bool
 	// Unindexed tells that the file has no index or summary of its own, so that all of it was gone through to describe it.
 	Unindexed bool
 }

@@ -13,7 +13,6 @@ import (
 	"rosbagd/recorder"
 	"rosbagd/storage/formats"
 	"rosbagd/storage/qos"
-	"rosbagd/storage/sqlite3"
 )
 
 // recordCall is one call of record or recorder: its flags as they were given, and what was read because of them.
@@ -178,8 +177,8 @@ func (c *recordCall) checkStorage(cmd *cobra.Command) error {
 	if c.preset != "" && !slices.Contains(format.Presets, c.preset) {
 		return usagef("--storage-preset-profile %q: choose one of %s", c.preset, strings.Join(format.Presets, ", "))
 	}
-	if c.storageID == sqlite3.ID && c.preset == "none" {
-		printWarning(cmd.ErrOrStderr(), "%s", sqlite3.PresetNoneWarning)
+	if risk := format.Risks[c.preset]; risk != "" {
+		printWarning(cmd.ErrOrStderr(), "storage preset profile %s: %s", c.preset, risk)
 	}
 	return nil
 }

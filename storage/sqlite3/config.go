@@ -16,9 +16,8 @@ const (
 	PresetNone      = "none"
 )
 
-// PresetNoneWarning says what the preset "none" costs, for whoever lets a user choose it.
-const PresetNoneWarning = "storage preset profile 'none' writes SQLite without protection: when the recording process is " +
-	"killed or power is lost the file may become unreadable; 'resilient' keeps what was committed"
+const presetNoneRisk = "SQLite writes without protection: when the process is killed or power is lost the file may become " +
+	"unreadable; 'resilient' keeps what was committed"
 
 // presetPragmas are the pragmas of a preset. An empty name is the default of this program, which is rosbag2's
 // "resilient": a journal in memory leaves damaged files behind when the process dies.

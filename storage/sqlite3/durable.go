@@ -42,6 +42,7 @@ type durable struct {
 	log    *os.File   // the -wal file, nil without one
 	shared *os.File   // the -shm file, nil without one
 	named  bool       // the directory was synced since the files were made
+	failed error      // a sync that failed: what the disk lost is not known, so it is never tried again
 	closed bool
 	syncs  sync.WaitGroup
 }
@@ -72,17 +73,29 @@ func (d *durable) start() error {
 	return nil
 }
 
-// sync waits for the disk. The log comes first: a file without it is older, a file newer than its log is not there.
+// sync waits for the disk. After a failure the operating system may take the lost data for written, so a second try would
+// tell a lie: it is final.
 func (d *durable) sync() error {
 	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
-		return nil
+	if d.closed || d.failed != nil {
+		defer d.mu.Unlock()
+		return d.failed
 	}
 	d.syncs.Add(1)
 	log := d.log
 	d.mu.Unlock()
 	defer d.syncs.Done()
+	err := d.syncFiles(log)
+	if err != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.failed = err
+	}
+	return err
+}
+
+// syncFiles begins with the log: a file without it is older, a file newer than its log is not there.
+func (d *durable) syncFiles(log *os.File) error {
 	if log != nil {
 		if err := log.Sync(); err != nil {
 			return fmt.Errorf("sync %s: %w", d.path, storage.WithoutPath(err))
@@ -190,3 +203,5 @@ const (
 
 	deadManByte = 128 // of the -shm file: held as long as somebody uses it
 )
+
+func companions() []string { return []string{logSuffix, indexSuffix, journalSuffix} }

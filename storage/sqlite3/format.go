@@ -21,12 +21,14 @@ func Format() storage.Format {
 		Extension:   Extension,
 		Description: "SQLite 3 database, schema versions 1 to 4 of rosbag2",
 		Presets:     []string{PresetResilient, PresetNone},
+		Risks:       map[string]string{PresetNone: presetNoneRisk},
+		Companions:  companions(),
 		MinSplit:    86016,
 		Matches:     func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
 		Create: func(path string, options storage.CreateOptions) (storage.Writer, error) {
 			return Create(path, options)
 		},
 		Open:   func(path string, options storage.OpenOptions) (storage.Reader, error) { return Open(path, options) },
-		Verify: Verify,
+		Verify: verify,
 	}
 }

@@ -80,7 +80,7 @@ func verifyAll(t testing.TB, path string) []storage.Finding {
 	t.Helper()
 	var findings []storage.Finding
 	topics, looked := 0, int64(0)
-	err := Verify(path, storage.Verification{
+	err := verify(path, storage.Verification{
 		Report:   func(f storage.Finding) { findings = append(findings, f) },
 		Topic:    func(storage.Topic, int64, int64) { topics++ },
 		Message:  func(m storage.Message, _ int64) { require.Less(t, int(m.Topic), topics) },

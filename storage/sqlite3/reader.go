@@ -87,6 +87,7 @@ func newReader(db *database, checked int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.info.Journal = db.seen.log != fileID{} || db.seen.journal != fileID{}
 	return r, nil
 }
 

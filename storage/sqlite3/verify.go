@@ -17,8 +17,8 @@ import (
 	"rosbagd/storage"
 )
 
-// Verify goes through all of a file and reports what is wrong with it.
-func Verify(path string, to storage.Verification) error {
+// verify goes through all of a file and reports what is wrong with it.
+func verify(path string, to storage.Verification) error {
 	db, err := openDatabase(path)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (v *verifier) structure() {
 	if r.info.Damage != "" {
 		v.find(storage.Damage, "%s", r.info.Damage)
 	}
-	if v.leftovers() {
+	if r.info.Journal {
 		v.find(storage.Notice, "it was not closed: what was committed last stands in a log or journal beside it")
 	}
 	if r.tables.version > schemaVersion {
@@ -189,12 +189,6 @@ func (v *verifier) own() {
 	}
 }
 
-// leftovers tells whether a log or journal lies beside the file.
-func (v *verifier) leftovers() bool {
-	seen := v.reader.db.seen
-	return seen.log != fileID{} || seen.journal != fileID{}
-}
-
 // maxAnswers bounds what SQLite is asked to list.
 const maxAnswers = 20
 
@@ -202,7 +196,7 @@ const maxAnswers = 20
 // but the plain tables of a bag, and finds all of the file in one place.
 func (v *verifier) askSQLite() (err error) {
 	r := v.reader
-	if r.cause != nil || v.leftovers() {
+	if r.cause != nil || r.info.Journal {
 		return nil
 	}
 	plain := false

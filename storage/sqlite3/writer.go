@@ -99,7 +99,11 @@ func Create(path string, options storage.CreateOptions) (*Writer, error) {
 	if err := w.create(pragmas, options); err != nil {
 		err = fmt.Errorf("create %s: %w", path, storage.WithoutPath(err))
 		// Nobody knows of the file yet, so it does not stay behind.
-		return nil, errors.Join(err, w.close(), os.Remove(path))
+		err = errors.Join(err, w.close(), os.Remove(path))
+		for _, suffix := range companions() {
+			_ = os.Remove(path + suffix) // mostly there is none
+		}
+		return nil, err
 	}
 	return w, nil
 }

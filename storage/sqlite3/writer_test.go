@@ -249,3 +249,19 @@ func TestOffersAreKeptAsTheVersionHasThem(t *testing.T) {
 		require.Equal(t, storagetest.Topic("/a"), open(t, path).Info().Topics[0].Topic)
 	}
 }
+
+// TestASyncThatFailedIsFinal: the system may forget what it could not write, and call the next sync a success.
+func TestASyncThatFailedIsFinal(t *testing.T) {
+	w, err := Create(filepath.Join(t.TempDir(), "x.db3"), storage.CreateOptions{})
+	require.NoError(t, err)
+	whole := w.durable.file
+	broken, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	require.NoError(t, broken.Close())
+	w.durable.file = broken
+	require.ErrorIs(t, w.Sync(), os.ErrClosed)
+	w.durable.file = whole
+	require.ErrorIs(t, w.Sync(), os.ErrClosed)
+	require.ErrorIs(t, w.Seal(nil), os.ErrClosed)
+	require.NoError(t, w.Close())
+}
