@@ -6,12 +6,9 @@ import "rosbagd/storage"
 // the copy of the metadata that they get when they are closed knows of those that came later.
 func (m *Metadata) addOffers(topics []storage.TopicInfo) (changed bool) {
 	for _, topic := range topics {
-		for i := range m.Topics {
-			known := &m.Topics[i]
-			if known.Name == topic.Name && known.Type == topic.Type && len(topic.OfferedQoS) > len(known.OfferedQoS) {
-				known.OfferedQoS = topic.OfferedQoS
-				changed = true
-			}
+		if known := m.topic(topic.Name, topic.Type); known != nil && len(topic.OfferedQoS) > len(known.OfferedQoS) {
+			known.OfferedQoS = topic.OfferedQoS
+			changed = true
 		}
 	}
 	return changed
@@ -20,11 +17,8 @@ func (m *Metadata) addOffers(topics []storage.TopicInfo) (changed bool) {
 // fillOffers takes offers of topics that have none: files of the oldest formats keep none.
 func (m *Metadata) fillOffers(topics []storage.TopicInfo) {
 	for _, topic := range topics {
-		for i := range m.Topics {
-			known := &m.Topics[i]
-			if known.Name == topic.Name && known.Type == topic.Type && len(known.OfferedQoS) == 0 {
-				known.OfferedQoS = topic.OfferedQoS
-			}
+		if known := m.topic(topic.Name, topic.Type); known != nil && len(known.OfferedQoS) == 0 {
+			known.OfferedQoS = topic.OfferedQoS
 		}
 	}
 }

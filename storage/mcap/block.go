@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"maps"
 	"slices"
+	"strings"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 
@@ -54,7 +55,6 @@ func (r *Reader) Config() (storage.Config, error) {
 	if err != nil {
 		return storage.Config{}, err
 	}
-	words := map[Compression]string{CompressionNone: "None", CompressionLZ4: "Lz4", CompressionZstd: "Zstd"}
 	for ref, err := range list.all(r.source) {
 		if err != nil {
 			return storage.Config{}, err
@@ -67,8 +67,10 @@ func (r *Reader) Config() (storage.Config, error) {
 			return storage.Config{}, err
 		}
 		head, err := parseChunkHead(raw)
-		if word := words[head.compression]; err == nil && word != "" {
-			return storage.Config{Path: r.path, Data: []byte("compression: " + word + "\n")}, nil
+		for _, word := range compressionWords() {
+			if err == nil && word.value == head.compression {
+				return storage.Config{Path: r.path, Data: []byte("compression: " + word.text + "\n")}, nil
+			}
 		}
 	}
 	return storage.Config{}, nil
@@ -118,7 +120,7 @@ func (w *Writer) adoptable(r *Reader, topic storage.TopicID) (*mcaplib.Channel, 
 		return nil, schemaKey{}, false
 	}
 	schema, ok := r.contents.schemas[found.SchemaID]
-	if !ok || schema.ID == 0 || schema.Encoding == unknownEncoding {
+	if !ok || schema.ID == 0 || strings.EqualFold(schema.Encoding, unknownEncoding) {
 		return nil, schemaKey{}, false
 	}
 	key := keyOf(schema)
@@ -127,9 +129,6 @@ func (w *Writer) adoptable(r *Reader, topic storage.TopicID) (*mcaplib.Channel, 
 	}
 	return found, key, true
 }
-
-// unknownEncoding is what rosbag2 writes for a definition that it did not find; some readers refuse such a file.
-const unknownEncoding = "unknown"
 
 func keyOf(s *mcaplib.Schema) schemaKey { return schemaKey{s.Name, s.Encoding, string(s.Data)} }
 

@@ -200,21 +200,41 @@ func (b *chunkBlock) unpack(refs []chunkRef) []chunkRef {
 	return refs
 }
 
-// parseChunkRef takes what is needed of a chunk index record (MCAP specification, Chunk Index). Its list of channels
-// stays a part of body.
-func parseChunkRef(body []byte) (chunkRef, error) {
+// indexPairLen is the length of an entry of indexedChunk.indexes.
+const indexPairLen = 2 + 8
+
+// indexedChunk is a chunk index record (MCAP specification, Chunk Index). Its lists stay parts of the record.
+type indexedChunk struct {
+	start, end               int64
+	offset, length           uint64
+	indexes                  []byte // pairs of channel and place of its message index
+	indexLen                 uint64
+	compression              []byte
+	compressed, uncompressed uint64
+}
+
+func parseChunkIndex(body []byte) (indexedChunk, error) {
 	c := cursor{rest: body}
-	ref := chunkRef{start: nanos(c.uint64()), end: nanos(c.uint64())}
-	offset, length := c.uint64(), c.uint64()
-	ref.channels = c.take(uint64(c.uint32()))
-	indexLen := c.uint64()
-	if c.err != nil {
-		return ref, c.err
+	index := indexedChunk{start: nanos(c.uint64()), end: nanos(c.uint64()), offset: c.uint64(), length: c.uint64()}
+	index.indexes = c.take(uint64(c.uint32()))
+	index.indexLen = c.uint64()
+	index.compression = c.take(uint64(c.uint32()))
+	index.compressed, index.uncompressed = c.uint64(), c.uint64()
+	return index, c.err
+}
+
+// parseChunkRef takes what is needed of a chunk index record to read the chunk.
+func parseChunkRef(body []byte) (chunkRef, error) {
+	index, err := parseChunkIndex(body)
+	if err != nil {
+		return chunkRef{}, err
 	}
+	ref := chunkRef{start: index.start, end: index.end, channels: index.indexes}
 	const limit = math.MaxInt64 / 4 // so that sums can not overflow; the caller compares with the file
-	if offset > limit || length > limit || indexLen > limit || length < recordHeaderLen+chunkFixedLen || ref.end < ref.start {
+	if index.offset > limit || index.length > limit || index.indexLen > limit ||
+		index.length < recordHeaderLen+chunkFixedLen || ref.end < ref.start {
 		return ref, fmt.Errorf("chunk index: %w", errNoRecord)
 	}
-	ref.offset, ref.length, ref.indexLen = int64(offset), int64(length), int64(indexLen)
+	ref.offset, ref.length, ref.indexLen = int64(index.offset), int64(index.length), int64(index.indexLen)
 	return ref, nil
 }

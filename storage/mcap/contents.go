@@ -82,20 +82,25 @@ func (c *contents) takeMetadata(body []byte) error {
 	return nil
 }
 
+// topicKey is what makes two channels one topic.
+type topicKey struct{ name, typ, format string }
+
+// unknownEncoding is what rosbag2 writes for a definition that it did not find; some readers refuse such a file.
+const unknownEncoding = "unknown"
+
 // info describes the file and says which topic each channel belongs to. Channels that differ only in their schema's
 // text or in their metadata are one topic.
 func (c *contents) info() (storage.Info, map[uint16]storage.TopicID) {
-	type key struct{ name, typ, format string }
 	info := storage.Info{
 		StorageID: ID, MessageCount: c.total.messages, StartNanos: c.total.start, EndNanos: c.total.end,
 		Metadata: c.metadata, ROSDistro: c.distro, Damage: c.damage, Harmless: c.harmless,
 		Unindexed: c.scanned,
 	}
 	topics := make(map[uint16]storage.TopicID, len(c.order))
-	known := map[key]storage.TopicID{}
+	known := map[topicKey]storage.TopicID{}
 	for _, id := range c.order {
 		topic := c.topic(c.channels[id])
-		k := key{topic.Name, topic.Type, topic.SerializationFormat}
+		k := topicKey{topic.Name, topic.Type, topic.SerializationFormat}
 		at, ok := known[k]
 		if !ok {
 			at = storage.TopicID(len(info.Topics))
@@ -118,7 +123,7 @@ func (c *contents) topic(channel *mcaplib.Channel) storage.Topic {
 	}
 	if schema, ok := c.schemas[channel.SchemaID]; ok {
 		topic.Type = schema.Name
-		if encoding := schema.Encoding; !strings.EqualFold(encoding, "unknown") {
+		if encoding := schema.Encoding; !strings.EqualFold(encoding, unknownEncoding) {
 			topic.Definition = storage.Definition{Encoding: encoding, Text: string(schema.Data)}
 		}
 	}

@@ -26,45 +26,4 @@ func (p *part) before(other *part) bool {
 }
 
 // partHeap has the part with the least key first; of equal ones that which stands first in the file.
-type partHeap []*part
-
-func (h *partHeap) push(p *part) {
-	*h = append(*h, p)
-	parts := *h
-	for i := len(parts) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !parts[i].before(parts[parent]) {
-			break
-		}
-		parts[i], parts[parent] = parts[parent], parts[i]
-		i = parent
-	}
-}
-
-// sink finds the right place of the first part after its key grew.
-func (h *partHeap) sink() {
-	parts := *h
-	for i := 0; ; {
-		least := i
-		for _, child := range []int{2*i + 1, 2*i + 2} {
-			if child < len(parts) && parts[child].before(parts[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		parts[i], parts[least] = parts[least], parts[i]
-		i = least
-	}
-}
-
-// pop drops the first part.
-func (h *partHeap) pop() {
-	parts := *h
-	last := len(parts) - 1
-	parts[0] = parts[last]
-	parts[last] = nil
-	*h = parts[:last]
-	h.sink()
-}
+type partHeap = minHeap[*part]

@@ -2,6 +2,7 @@ package mcap
 
 import (
 	"encoding/binary"
+	"slices"
 
 	mcaplib "github.com/foxglove/mcap/go/mcap"
 )
@@ -32,7 +33,7 @@ func plausible(w *window, rec record) bool {
 			return false
 		}
 		entries := binary.LittleEndian.Uint32(head[2:])
-		return entries%16 == 0 && within(rec.length, 6+int64(entries))
+		return entries%indexEntryLen == 0 && within(rec.length, 6+int64(entries))
 	case mcaplib.OpChunk:
 		_, ok, err := chunkHeadAt(w, rec)
 		return ok && err == nil
@@ -121,6 +122,5 @@ func chunkHeadAt(w *window, rec record) (head chunkHead, ok bool, err error) {
 // likeChunk tells whether a record of another kind has the form of a chunk.
 func likeChunk(w *window, rec record) (bool, error) {
 	head, ok, err := chunkHeadAt(w, rec)
-	known := head.compression == CompressionNone || head.compression == CompressionLZ4 || head.compression == CompressionZstd
-	return ok && known && head.start <= head.end && head.recordsLen > 0 && head.uncompressed > 0, err
+	return ok && slices.Contains(compressions(), head.compression) && head.start <= head.end && head.recordsLen > 0 && head.uncompressed > 0, err
 }

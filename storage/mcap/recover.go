@@ -37,9 +37,12 @@ const (
 func newSearch(src source) search {
 	return search{
 		bytes: window{source: src, step: searchStep}, chain: window{source: src, step: chainStep},
-		budget: 16<<20 + 8*min(src.size, math.MaxInt64/16),
+		budget: searchBudget(src.size),
 	}
 }
+
+// searchBudget is how many bytes may be read in vain in a file of this size.
+func searchBudget(size int64) int64 { return 16<<20 + 8*min(size, math.MaxInt64/16) }
 
 // find gives the first place from here on where records can be read again; the size of the file when there is none.
 func (s *scan) find(from int64) (int64, error) {

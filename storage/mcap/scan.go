@@ -240,7 +240,7 @@ func (s *scan) takeIndex(rec record) error {
 	}
 	c := cursor{rest: head}
 	channel, length := c.uint16(), c.uint32()
-	s.indexed[channel] += uint64(length) / 16
+	s.indexed[channel] += uint64(length) / indexEntryLen
 	s.open.indexLen = rec.end() - s.open.offset - s.open.length
 	return nil
 }

@@ -276,7 +276,7 @@ func (s *Stream) resume() error {
 	if err := s.feed.discard(1); err != nil {
 		return err
 	}
-	for s.wasted <= 16<<20+8*s.feed.offset {
+	for s.wasted <= searchBudget(s.feed.offset) {
 		piece, err := s.feed.peek(feedStep)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", s.window.path, err)

@@ -91,7 +91,7 @@ type agenda struct {
 	query  storage.Query
 	wants  func(channel uint16) bool
 	next   int // position in line.sorted of the first block that was not opened
-	due    []dueChunk
+	due    minHeap[dueChunk]
 	refs   []chunkRef // reused
 }
 
@@ -149,7 +149,7 @@ func (a *agenda) open(block int) error {
 			continue
 		}
 		ref.channels = nil
-		a.push(dueChunk{first: a.line.first(ref.position, ref.start), ref: ref})
+		a.due.push(dueChunk{first: a.line.first(ref.position, ref.start), ref: ref})
 	}
 	return nil
 }
@@ -166,8 +166,8 @@ func (a *agenda) unwanted(ref chunkRef) (bool, error) {
 	if len(a.query.Topics) == 0 {
 		return true, nil
 	}
-	if len(ref.channels) >= 10 {
-		for list := ref.channels; len(list) >= 10; list = list[10:] {
+	if len(ref.channels) >= indexPairLen {
+		for list := ref.channels; len(list) >= indexPairLen; list = list[indexPairLen:] {
 			if a.wants(binary.LittleEndian.Uint16(list)) {
 				return false, nil
 			}
@@ -201,40 +201,8 @@ func passCorruption(err error) error {
 	return err
 }
 
-// The chunks that are due are a heap.
-
-func (a *agenda) push(d dueChunk) {
-	a.due = append(a.due, d)
-	for i := len(a.due) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !a.due[i].before(a.due[parent]) {
-			break
-		}
-		a.due[i], a.due[parent] = a.due[parent], a.due[i]
-		i = parent
-	}
-}
-
 // pop takes the chunk that peek told of.
-func (a *agenda) pop() chunkRef {
-	top := a.due[0].ref
-	n := len(a.due) - 1
-	a.due[0] = a.due[n]
-	a.due = a.due[:n]
-	for i := 0; ; {
-		least := i
-		for _, child := range []int{2*i + 1, 2*i + 2} {
-			if child < n && a.due[child].before(a.due[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return top
-		}
-		a.due[i], a.due[least] = a.due[least], a.due[i]
-		i = least
-	}
-}
+func (a *agenda) pop() chunkRef { return a.due.pop().ref }
 
 func (a *agenda) close() {
 	a.next, a.due, a.refs = len(a.line.sorted), nil, nil

@@ -40,8 +40,6 @@ type verifier struct {
 	damaged     bool // something could not be read, so that sums can't be right
 }
 
-type topicKey struct{ name, typ, format string }
-
 // fileEnd is what the last bytes tell.
 type fileEnd struct {
 	known        bool

@@ -86,7 +86,7 @@ func (c *verifier) takeIndex(rec record, body []byte) {
 	channel := fields.uint16()
 	entries := fields.take(uint64(fields.uint32()))
 	switch {
-	case fields.err != nil || len(entries)%16 != 0:
+	case fields.err != nil || len(entries)%indexEntryLen != 0:
 		c.tell(storage.Fault, rec.offset, "message index: its list of messages is not whole")
 		return
 	case !c.chunk.open:
@@ -102,7 +102,7 @@ func (c *verifier) takeIndex(rec record, body []byte) {
 	}
 	messages := c.chunk.messages[channel]
 	seen := 0
-	for i := 0; i < len(entries); i += 16 {
+	for i := 0; i < len(entries); i += indexEntryLen {
 		entry := indexEntry{log: binary.LittleEndian.Uint64(entries[i:]), at: binary.LittleEndian.Uint64(entries[i+8:])}
 		at := rec.body() + 6 + int64(i)
 		found := seen
@@ -148,26 +148,6 @@ func (c *verifier) settleChunk() {
 	default:
 		c.tell(storage.Fault, c.chunk.at, "chunk: no message index of channel %d follows it", missing[0])
 	}
-}
-
-// indexedChunk is a chunk index record.
-type indexedChunk struct {
-	start, end               int64
-	offset, length           uint64
-	indexes                  []byte // pairs of channel (2 bytes) and place of its message index (8 bytes)
-	indexLen                 uint64
-	compression              string
-	compressed, uncompressed uint64
-}
-
-func parseChunkIndex(body []byte) (indexedChunk, error) {
-	fields := cursor{rest: body}
-	index := indexedChunk{start: nanos(fields.uint64()), end: nanos(fields.uint64()), offset: fields.uint64(), length: fields.uint64()}
-	index.indexes = fields.take(uint64(fields.uint32()))
-	index.indexLen = fields.uint64()
-	index.compression = fields.text()
-	index.compressed, index.uncompressed = fields.uint64(), fields.uint64()
-	return index, fields.err
 }
 
 // chunkIndexes visits the chunk indexes of the summary.
@@ -222,7 +202,7 @@ func (c *verifier) compareIndex(files *window, rec record, index indexedChunk) e
 		return wrong("says %d bytes of the chunk at byte %d, which has %d", index.length, at, recordHeaderLen+chunk.length)
 	case index.start != head.start || index.end != head.end:
 		return wrong("says from %d to %d ns of the chunk at byte %d, which says from %d to %d ns", index.start, index.end, at, head.start, head.end)
-	case index.compression != string(head.compression) || index.compressed != head.recordsLen || index.uncompressed != head.uncompressed:
+	case string(index.compression) != string(head.compression) || index.compressed != head.recordsLen || index.uncompressed != head.uncompressed:
 		return wrong("tells another compression or other sizes than the chunk at byte %d", at)
 	}
 	// The message indexes are those that follow the chunk, no more and no fewer; or none of them is told.
@@ -248,7 +228,7 @@ func (c *verifier) compareIndex(files *window, rec record, index indexedChunk) e
 		}
 		listed = dropPair(listed, pair)
 	}
-	if len(listed) >= 10 {
+	if len(listed) >= indexPairLen {
 		return wrong("the message index of channel %d is not at byte %d",
 			binary.LittleEndian.Uint16(listed), binary.LittleEndian.Uint64(listed[2:]))
 	}
@@ -261,15 +241,15 @@ func hasPair(list, pair []byte) bool { return pairAt(list, pair) >= 0 }
 func dropPair(list, pair []byte) []byte {
 	at := pairAt(list, pair)
 	if at == 0 {
-		return list[10:]
+		return list[indexPairLen:]
 	}
 	rest := slices.Clone(list)
-	return slices.Delete(rest, at, at+10)
+	return slices.Delete(rest, at, at+indexPairLen)
 }
 
 func pairAt(list, pair []byte) int {
-	for at := 0; at+10 <= len(list); at += 10 {
-		if bytes.Equal(list[at:at+10], pair) {
+	for at := 0; at+indexPairLen <= len(list); at += indexPairLen {
+		if bytes.Equal(list[at:at+indexPairLen], pair) {
 			return at
 		}
 	}
