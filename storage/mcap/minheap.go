@@ -2,7 +2,10 @@ package mcap
 
 // minHeap has the item first that is before all others. The standard library's would turn each item into an interface, for
 // each message.
-type minHeap[T interface{ before(other T) bool }] []T
+type minHeap[T prior[T]] []T
+
+// prior is what has an order.
+type prior[T any] interface{ before(other T) bool }
 
 func (h *minHeap[T]) push(item T) {
 	*h = append(*h, item)
