@@ -88,8 +88,8 @@ func (c *convertCall) options(cmd *cobra.Command, args []string) (bag.ConvertOpt
 	if err != nil {
 		return options, fmt.Errorf("--output-options: %w", err)
 	}
-	if options.Outputs, err = bag.ParseOutputs(file, data, os.ReadFile); err != nil {
-		return options, notFoundIsUsage(err)
+	if options.Outputs, err = bag.ParseOutputs(file, data, readOptionsFile); err != nil {
+		return options, err
 	}
 	return options, nil
 }
@@ -122,8 +122,8 @@ func (c *convertCall) readInputs(args []string) ([]bag.ConvertInput, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--input-options: %w", err)
 	}
-	if inputs, err = bag.ParseInputs(c.inputOptions, data, os.ReadFile); err != nil {
-		return nil, notFoundIsUsage(err)
+	if inputs, err = bag.ParseInputs(c.inputOptions, data, readOptionsFile); err != nil {
+		return nil, err
 	}
 	return inputs, nil
 }
@@ -160,35 +160,6 @@ func isYAMLName(path string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-func readOptionsFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, usagef("%s: there is no such file", path)
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, usagef("%s: %w", path, storage.ErrNotRegular)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxOptionsFile))
-}
-
-// maxOptionsFile is more than what is accepted, so that more than that shows.
-const maxOptionsFile = 2 << 20
-
-// notFoundIsUsage: a file that was asked for by name and is not there is a wrong call.
-func notFoundIsUsage(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return &usageError{err}
-	}
-	return err
-}
-
 func runConvert(cmd *cobra.Command, options bag.ConvertOptions) error {
 	ctx, stop := signalContext(cmd.Context())
 	defer stop()
@@ -203,10 +174,10 @@ func runConvert(cmd *cobra.Command, options bag.ConvertOptions) error {
 		return convertError(err)
 	}
 	for _, note := range report.Notes {
-		printWarning(cmd.ErrOrStderr(), "%s", storage.Printable(note))
+		printWarning(cmd.ErrOrStderr(), "%s", note)
 	}
 	for _, text := range report.Lost {
-		printWarning(cmd.ErrOrStderr(), "%s", storage.Printable(text))
+		printWarning(cmd.ErrOrStderr(), "%s", text)
 	}
 	for _, out := range report.Outputs {
 		printConverted(cmd.OutOrStdout(), out)
@@ -230,16 +201,9 @@ func convertError(err error) error {
 // printConverted tells what is in a new bag.
 func printConverted(w io.Writer, out bag.Converted) {
 	fmt.Fprintf(w, "%s: %s of %s in %s, %s", storage.Printable(out.Path), count(out.Messages, "message"),
-		count(uint64(out.Topics), "topic"), count(uint64(out.Files), "file"), humanize.IBytes(uint64(out.Bytes)))
+		count(out.Topics, "topic"), count(out.Files, "file"), bag.FormatSize(out.Bytes))
 	if out.Copied > 0 {
 		fmt.Fprintf(w, " (%s in chunks that were copied as they are)", humanize.Comma(int64(out.Copied)))
 	}
 	fmt.Fprintln(w)
-}
-
-func count(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return humanize.Comma(int64(n)) + " " + noun + "s"
 }

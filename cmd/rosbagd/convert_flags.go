@@ -249,7 +249,7 @@ func (c *convertFlags) writer(flags *pflag.FlagSet, out *bag.ConvertOutput) erro
 	return nil
 }
 
-// versions are the newest metadata that a distro reads (contents of the pages of rosbag2 by distro).
+// distroVersions are the newest metadata that each distro reads (contents of the pages of rosbag2 by distro).
 func distroVersions() map[string]int {
 	return map[string]int{"foxy": 4, "galactic": 4, "humble": 5, "iron": 7}
 }

@@ -217,12 +217,9 @@ func readOverrides(path string) (map[string]qos.Override, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, usagef("--qos-profile-overrides-path: %w", err)
-	}
+	data, err := readOptionsFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read QoS overrides: %w", err)
+		return nil, fmt.Errorf("--qos-profile-overrides-path: %w", err)
 	}
 	overrides, err := qos.ParseOverrides(path, data)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rosbagd/bag"
+	"rosbagd/storage"
 )
 
 func newReindexCommand() *cobra.Command {
@@ -26,7 +27,8 @@ Ends with 3 if a file had to be left out or has lost messages.`,
 			ctx, cancel := signalContext(cmd.Context())
 			defer cancel()
 			options.OnRepaired = func(r bag.Repaired) {
-				fmt.Fprintf(cmd.OutOrStdout(), "Repaired %s (%s): %d messages kept; as it was: %s\n", r.Path, r.Reason, r.Kept, r.Broken)
+				fmt.Fprintf(cmd.OutOrStdout(), "Repaired %s (%s): %d messages kept; as it was: %s\n", storage.Printable(r.Path),
+					storage.Printable(r.Reason), r.Kept, storage.Printable(r.Broken))
 				if r.Missing != "" {
 					printWarning(cmd.ErrOrStderr(), "%s: messages may be missing: %s", r.Path, r.Missing)
 				}

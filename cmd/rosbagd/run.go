@@ -7,7 +7,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+
+	"rosbagd/storage"
 )
 
 // The exit codes of docs/exit-codes.md.
@@ -64,9 +67,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 func printError(w io.Writer, err error) {
 	// One line, whatever a library put into its message.
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	fmt.Fprintf(w, "[ERROR] [rosbagd]: %s\n", text)
+	fmt.Fprintf(w, "[ERROR] [rosbagd]: %s\n", storage.Printable(text))
 }
 
 func printWarning(w io.Writer, format string, args ...any) {
-	fmt.Fprintf(w, "[WARN] [rosbagd]: %s\n", fmt.Sprintf(format, args...))
+	fmt.Fprintf(w, "[WARN] [rosbagd]: %s\n", storage.Printable(fmt.Sprintf(format, args...)))
+}
+
+// count is a number of things in words.
+func count[N int | uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return humanize.Comma(int64(n)) + " " + noun + "s"
 }

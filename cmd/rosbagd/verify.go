@@ -68,7 +68,7 @@ func verify(cmd *cobra.Command, path string, options bag.VerifyOptions, asJSON, 
 			return
 		}
 		bar.clear()
-		fmt.Fprintf(out, "%-7s %s\n", severityWord(f.Severity), f)
+		fmt.Fprintf(out, "%-7s %s\n", severityWord(f.Severity), storage.Printable(f.String()))
 	})
 	bar.clear()
 	if err != nil {
@@ -77,15 +77,15 @@ func verify(cmd *cobra.Command, path string, options bag.VerifyOptions, asJSON, 
 	if asJSON {
 		err = document.write(out, result)
 	} else {
-		_, err = fmt.Fprintf(out, "%s: %s, %s: %s, %s, %s\n", path, counted(result.Files, "file"), counted(int(result.Messages), "message"),
-			counted(result.Damages, "damage"), counted(result.Faults, "fault"), counted(result.Notices, "notice"))
+		_, err = fmt.Fprintf(out, "%s: %s, %s: %s, %s, %s\n", path, count(result.Files, "file"), count(result.Messages, "message"),
+			count(result.Damages, "damage"), count(result.Faults, "fault"), count(result.Notices, "notice"))
 	}
 	if err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
 	if !result.Sound() {
 		return fmt.Errorf("%s is not sound: %s, %s (%s)",
-			path, counted(result.Damages, "damage"), counted(result.Faults, "fault"), remedy(result, faultyFiles))
+			path, count(result.Damages, "damage"), count(result.Faults, "fault"), remedy(result, faultyFiles))
 	}
 	return nil
 }
@@ -105,13 +105,6 @@ func remedy(result bag.Verified, faultyFiles bool) string {
 	default:
 		return "'rosbagd reindex' makes metadata.yaml anew"
 	}
-}
-
-func counted(n int, word string) string {
-	if n != 1 {
-		word += "s"
-	}
-	return fmt.Sprintf("%d %s", n, word)
 }
 
 // verifyJSON is described by docs/json.md.
