@@ -114,7 +114,7 @@ func (r *Reader) countLate() storage.Info {
 	info := r.info
 	info.Topics = slices.Clone(info.Topics)
 	count, err := r.countRows()
-	if corruption(err) {
+	if storage.IsCorruption(err) {
 		if err = r.salvage(err); err == nil {
 			r.mu.Lock()
 			count = r.left
