@@ -114,7 +114,7 @@ func (info *Info) WriteJSON(out io.Writer, notes []string) error {
 	}
 	document := infoJSON{
 		Bag: bag, Size: info.Size, Messages: info.Messages(), Services: []serviceJSON{}, Actions: []actionJSON{},
-		Notes: slices.Concat([]string{}, notes),
+		Notes: append([]string{}, notes...),
 	}
 	for _, service := range info.Services {
 		document.Services = append(document.Services, serviceJSON{
@@ -197,7 +197,7 @@ func newMetadataJSON(m Metadata) (metadataJSON, error) {
 	out := metadataJSON{
 		Version: m.Version, Storage: m.StorageID, Duration: nanosJSON{int64(m.Duration)},
 		Start: epochOf(m.StartNanos, m.MessageCount), Messages: m.MessageCount, Topics: []topicJSON{},
-		Format: m.CompressionFormat, Mode: m.CompressionMode, Paths: slices.Concat([]string{}, m.Paths), Files: []fileJSON{},
+		Format: m.CompressionFormat, Mode: m.CompressionMode, Paths: append([]string{}, m.Paths...), Files: []fileJSON{},
 		Custom: m.CustomData, Distro: m.ROSDistro,
 	}
 	for _, t := range m.Topics {

@@ -21,7 +21,7 @@ something else it stays as metadata.yaml.bak.
 With --repair, each file that is damaged, was never finished or has no index is first written anew with everything that
 can be read of it. The file as it was stays beside it as NAME.broken, which is no part of the bag.
 
-Ends with 3 if a file had to be left out or has lost messages.`,
+Ends with 3 if a file had to be left out or is damaged; with --repair, if messages are missing or may be.`,
 		Args: oneBag,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := signalContext(cmd.Context())

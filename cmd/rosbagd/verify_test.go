@@ -85,6 +85,7 @@ func TestInfoJSONIsOneDocument(t *testing.T) {
 	require.False(t, decoder.More())
 	require.Contains(t, document, "rosbag2_bagfile_information")
 	require.Contains(t, document, "topic_statistics")
+	require.Equal(t, []any{}, document["notes"], "a list, not null, where there are none")
 	require.Empty(t, stderr.String())
 }
 
