@@ -72,7 +72,7 @@ func (w *Writer) pop(queue *[]*part, ready chan struct{}) *part {
 // sealPart finishes a file as the storage does.
 func (w *Writer) sealPart(p *part) error {
 	began := time.Now()
-	metadata, err := w.innerMetadata(w.position(p) + 1)
+	metadata, err := w.innerMetadata(p)
 	if err == nil {
 		err = p.writer.Seal(metadata)
 	}
@@ -166,7 +166,15 @@ func (w *Writer) publish() error {
 		return nil
 	}
 	w.published = n
-	metadata := w.closedMetadata(n)
+	for _, p := range finished {
+		for len(w.publishedCounts) < len(p.info.Topics) {
+			w.publishedCounts = append(w.publishedCounts, 0)
+		}
+		for i, topic := range p.info.Topics {
+			w.publishedCounts[i] += topic.MessageCount
+		}
+	}
+	metadata := w.publishedMetadata()
 	w.mu.Unlock()
 	if err := w.writeMetadata(metadata); err != nil {
 		return w.failWith(err)

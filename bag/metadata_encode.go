@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -23,24 +21,52 @@ func (m Metadata) Encode() ([]byte, error) { return m.EncodeVersion(MetadataVers
 
 // EncodeVersion is Encode for one of the versions OldestMetadataVersion to MetadataVersion. What a version has no key
 // for is left out.
-func (m Metadata) EncodeVersion(version int) ([]byte, error) {
-	node, err := m.node(version)
-	if err != nil {
-		return nil, err
-	}
-	return encodeNode(fields(rootKey, node))
-}
+func (m Metadata) EncodeVersion(version int) ([]byte, error) { return m.encode(version, true) }
 
 // EncodeInner is Encode without the root key, as storages keep it within a file.
 func (m Metadata) EncodeInner() ([]byte, error) { return m.EncodeInnerVersion(MetadataVersion) }
 
 // EncodeInnerVersion is EncodeVersion without the root key.
-func (m Metadata) EncodeInnerVersion(version int) ([]byte, error) {
-	node, err := m.node(version)
-	if err != nil {
+func (m Metadata) EncodeInnerVersion(version int) ([]byte, error) { return m.encode(version, false) }
+
+// encode lets the encoder lay out all but the files. A bag may have thousands of these, and its writer tells of them at
+// each split.
+func (m Metadata) encode(version int, rooted bool) ([]byte, error) {
+	if version < OldestMetadataVersion || version > MetadataVersion {
+		return nil, metadataVersionError(version)
+	}
+	indent := ""
+	if rooted {
+		indent = "  "
+	}
+	var out bytes.Buffer
+	add := func(node *yaml.Node) error {
+		if rooted {
+			node = fields(rootKey, node)
+		}
+		data, err := encodeNode(node)
+		if err != nil {
+			return err
+		}
+		if rooted && out.Len() > 0 {
+			_, data, _ = bytes.Cut(data, []byte("\n")) // the root key stands there already
+		}
+		out.Write(data)
+		out.WriteByte('\n')
+		return nil
+	}
+	if err := add(m.head(version)); err != nil {
 		return nil, err
 	}
-	return encodeNode(node)
+	if err := m.writeFiles(&out, version, indent); err != nil {
+		return nil, err
+	}
+	if version >= customDataVersion {
+		if err := add(m.tail(version)); err != nil {
+			return nil, err
+		}
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // The versions that brought a key.
@@ -69,11 +95,9 @@ func encodeNode(node *yaml.Node) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-func (m Metadata) node(version int) (*yaml.Node, error) {
-	if version < OldestMetadataVersion || version > MetadataVersion {
-		return nil, metadataVersionError(version)
-	}
-	topics, paths := sequence(), sequence()
+// head is what stands before the files.
+func (m Metadata) head(version int) *yaml.Node {
+	topics := sequence()
 	for _, t := range m.Topics {
 		topic := fields(
 			"name", text(t.Name),
@@ -86,58 +110,29 @@ func (m Metadata) node(version int) (*yaml.Node, error) {
 		}
 		topics.Content = append(topics.Content, fields("topic_metadata", topic, "message_count", unsigned(t.MessageCount)))
 	}
-	for _, path := range m.Paths {
-		paths.Content = append(paths.Content, text(path))
-	}
-	node := fields(
+	return fields(
 		"version", unsigned(uint64(version)),
 		"storage_identifier", text(m.StorageID),
-		"duration", durationNode(m.Duration),
-		"starting_time", startNode(m.StartNanos, m.MessageCount),
+		"duration", fields("nanoseconds", unsigned(durationNumber(m.Duration))),
+		"starting_time", fields("nanoseconds_since_epoch", unsigned(startNumber(m.StartNanos, m.MessageCount))),
 		"message_count", unsigned(m.MessageCount),
 		"topics_with_message_count", flowWhenEmpty(topics),
 		"compression_format", text(m.CompressionFormat),
 		"compression_mode", text(m.CompressionMode),
-		"relative_file_paths", flowWhenEmpty(paths),
 	)
-	if version >= filesVersion {
-		extend(node, "files", m.filesNode())
-	}
-	if version >= customDataVersion {
-		extend(node, "custom_data", customNode(m.CustomData))
-	}
+}
+
+// tail is what stands behind the files.
+func (m Metadata) tail(version int) *yaml.Node {
+	node := fields("custom_data", customNode(m.CustomData))
 	if version >= distroVersion {
 		extend(node, "ros_distro", text(m.ROSDistro))
 	}
-	return node, nil
-}
-
-func (m Metadata) filesNode() *yaml.Node {
-	files := sequence()
-	for _, f := range m.Files {
-		files.Content = append(files.Content, fields(
-			"path", text(f.Path),
-			"starting_time", startNode(f.StartNanos, f.MessageCount),
-			"duration", durationNode(f.Duration),
-			"message_count", unsigned(f.MessageCount),
-		))
-	}
-	return flowWhenEmpty(files)
+	return node
 }
 
 func extend(node *yaml.Node, key string, value *yaml.Node) {
 	node.Content = append(node.Content, text(key), value)
-}
-
-func startNode(start int64, messages uint64) *yaml.Node {
-	if messages == 0 {
-		start = math.MaxInt64 // rosbag2's mark of an empty bag
-	}
-	return fields("nanoseconds_since_epoch", unsigned(uint64(max(start, 0))))
-}
-
-func durationNode(d time.Duration) *yaml.Node {
-	return fields("nanoseconds", unsigned(uint64(max(d, 0))))
 }
 
 func customNode(data map[string]string) *yaml.Node {
@@ -155,8 +150,8 @@ func customNode(data map[string]string) *yaml.Node {
 func text(value string) *yaml.Node {
 	var node yaml.Node
 	node.SetString(value)
-	// A block of lines loses what begins or ends with a line break; quotes lose nothing.
-	if value == "" || strings.Contains(value, "\n") {
+	// A block of lines loses what begins or ends with a line break; quotes lose nothing. YAML knows five line breaks, and takes << for an order to merge.
+	if value == "" || value == "<<" || strings.ContainsAny(value, "\n\r\u0085\u2028\u2029") {
 		node.Style = yaml.DoubleQuotedStyle
 	}
 	return &node

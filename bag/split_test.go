@@ -1,11 +1,14 @@
 package bag_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"testing"
 	"time"
 
@@ -170,5 +173,42 @@ func TestFileNames(t *testing.T) {
 		at, err := time.ParseInLocation("2006_01_02-15_04_05", last[2], time.Local)
 		require.NoError(t, err)
 		require.False(t, at.Before(before))
+	}
+}
+
+// TestFilesDoNotGrowWithTheirNumber: the copy of the metadata in a file tells of this file.
+func TestFilesDoNotGrowWithTheirNumber(t *testing.T) {
+	for _, id := range []string{"mcap", "sqlite3"} {
+		t.Run(id, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "demo")
+			w := create(t, path, bag.WriterOptions{StorageID: id})
+			seal := run(t, w)
+			for range 40 {
+				require.NoError(t, w.Write(storagetest.Messages(2, 0)))
+				_, _, err := w.Split()
+				for errors.Is(err, bag.ErrBusy) {
+					runtime.Gosched()
+					_, _, err = w.Split()
+				}
+				require.NoError(t, err)
+			}
+			seal()
+			m := open(t, path).Metadata()
+			require.Len(t, m.Files, 41)
+			require.Equal(t, uint64(80), m.MessageCount)
+			first, err := os.Stat(filepath.Join(path, m.Paths[1]))
+			require.NoError(t, err)
+			last, err := os.Stat(filepath.Join(path, m.Paths[39]))
+			require.NoError(t, err)
+			require.Less(t, last.Size(), first.Size()+100)
+
+			alone := open(t, filepath.Join(path, m.Paths[39])).Metadata()
+			require.Equal(t, uint64(2), alone.MessageCount)
+			require.NoError(t, os.Remove(filepath.Join(path, bag.MetadataName)))
+			without := open(t, path).Metadata()
+			require.Equal(t, m.Paths, without.Paths)
+			require.Equal(t, m.Files, without.Files)
+			require.NoError(t, bagIsSound(path))
+		})
 	}
 }

@@ -40,25 +40,26 @@ type Writer struct {
 	// metadataMu makes the copies of the metadata get older never, on disk too. It is taken before mu.
 	metadataMu sync.Mutex
 
-	mu           sync.Mutex // the fields below; never held while a disk is waited for longer than a write
-	current      *part
-	files        []*part                           // all, in order, current included
-	closing      []*part                           // no longer written to, to be sealed
-	unsealed     int                               // those in closing, and the one that is being sealed
-	uncompressed []*part                           // sealed, to be compressed
-	published    int                               // how many of files metadata.yaml has
-	topics       []storage.Topic                   // with the offers that the files have
-	offers       map[storage.TopicID][]qos.Profile // newer ones than those of topics
-	counts       []uint64                          // by topic, of the files that are no longer current
-	byName       map[string]storage.TopicID
-	origins      map[string]origin // by name, of topics whose blocks are copied; see copy.go
-	custom       map[string]string
-	unflushed    time.Time // when the oldest message that may be in memory was written; zero for none
-	unsynced     bool      // something was flushed since the last sync
-	failed       error
-	compression  error // why files stayed uncompressed; costs no message
-	ran          bool  // Run was called
-	sealed       bool
+	mu              sync.Mutex // the fields below; never held while a disk is waited for longer than a write
+	current         *part
+	files           []*part                           // all, in order, current included
+	closing         []*part                           // no longer written to, to be sealed
+	unsealed        int                               // those in closing, and the one that is being sealed
+	uncompressed    []*part                           // sealed, to be compressed
+	published       int                               // how many of files metadata.yaml has
+	topics          []storage.Topic                   // with the offers that the files have
+	offers          map[storage.TopicID][]qos.Profile // newer ones than those of topics
+	counts          []uint64                          // by topic, of the files that are no longer current
+	publishedCounts []uint64                          // of the files that metadata.yaml names
+	byName          map[string]storage.TopicID
+	origins         map[string]origin // by name, of topics whose blocks are copied; see copy.go
+	custom          map[string]string
+	unflushed       time.Time // when the oldest message that may be in memory was written; zero for none
+	unsynced        bool      // something was flushed since the last sync
+	failed          error
+	compression     error // why files stayed uncompressed; costs no message
+	ran             bool  // Run was called
+	sealed          bool
 }
 
 // part is one file of the bag.
@@ -130,7 +131,7 @@ func createOn(ground ground, path string, options WriterOptions) (*Writer, error
 func (w *Writer) openPart(number int) (*part, error) {
 	p := &part{name: w.options.FileNames.name(w.path, number, time.Now()) + w.format.Extension, first: math.MaxInt64}
 	p.final = p.name
-	metadata, err := w.innerMetadata(number)
+	metadata, err := w.innerMetadata(p)
 	if err != nil {
 		return nil, err
 	}
