@@ -25,6 +25,8 @@ type Repaired struct {
 	Missing string
 
 	pack bool // the file is compressed as a whole
+	// faults is how many rules of the format the file breaks, of which every message can be read; 0 when it is damaged.
+	faults int
 }
 
 // repair rewrites the files that are not whole. Those that can not be opened at all are left for the caller to name.
@@ -80,13 +82,27 @@ func repairFile(ctx context.Context, path, storageID string) (*Repaired, error) 
 	if err != nil {
 		return nil, nil //nolint:nilerr // reindexing names what it leaves out
 	}
-	reason, err := broken(format, path, reader)
-	var repaired *Repaired
-	if err == nil && reason != "" {
-		repaired = &Repaired{Path: path, Reason: reason}
+	reason, faults, err := broken(format, path, reader)
+	repaired := &Repaired{Path: path, Reason: reason}
+	if err == nil && faults.count > 0 {
+		// What the file says of itself is what is wrong with it.
+		repaired.Reason, repaired.faults, repaired.Kept = faults.first, faults.count, faults.messages
+		err = reader.Close()
+		if err == nil {
+			reader, err = format.Open(path, storage.OpenOptions{Scan: true})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err == nil && repaired.Reason != "" {
 		err = repaired.rewrite(ctx, format, reader)
 	}
-	return repaired, errors.Join(err, reader.Close())
+	err = errors.Join(err, reader.Close())
+	if err != nil || repaired.Broken == "" {
+		return nil, err
+	}
+	return repaired, nil
 }
 
 // rewrite puts a whole file in place of the broken one.
@@ -101,6 +117,10 @@ func (repaired *Repaired) rewrite(ctx context.Context, format storage.Format, re
 	temporary := path + repairExtension
 	removeFile(format, temporary) // of a repair that was ended
 	err := repaired.write(ctx, format, temporary, reader)
+	if errors.Is(err, errNothingMended) {
+		removeFile(format, temporary)
+		return nil
+	}
 	if err == nil && repaired.pack {
 		err = packRepaired(ctx, temporary)
 	}
@@ -128,35 +148,68 @@ func roomFor(path string) error {
 // repairExtension is put behind the name of a file that is written to replace it.
 const repairExtension = ".repair" + temporaryExtension
 
-// broken says in a sentence why a file needs repair; empty for a whole one. All of the file is read, since damage in its
-// middle shows in no other way.
-func broken(format storage.Format, path string, reader storage.Reader) (string, error) {
+// faults are the rules that a file breaks although every message in it can be read.
+type faults struct {
+	count    int
+	first    string
+	messages uint64 // in the file
+}
+
+// broken says in a sentence why a file needs repair; empty for a whole one, which may have faults. All of the file is
+// read, since damage in its middle shows in no other way.
+func broken(format storage.Format, path string, reader storage.Reader) (string, faults, error) {
 	info := reader.Info()
 	switch {
 	case info.Damage != "":
-		return info.Damage, nil
+		return info.Damage, faults{}, nil
 	case info.Unindexed:
-		return "has no index", nil
+		return "has no index", faults{}, nil
 	case info.Journal:
-		return "has a journal beside it that was never taken in", nil
+		return "has a journal beside it that was never taken in", faults{}, nil
 	}
 	if format.Verify == nil {
 		var read salvage
 		err := read.messages(context.Background(), reader, func(storage.Message) error { return nil })
-		return read.missing(), err
+		return read.missing(), faults{}, err
 	}
-	found := ""
-	err := format.Verify(path, storage.Verification{
+	damage, found, err := examine(format, path)
+	if damage != "" {
+		found = faults{}
+	}
+	return damage, found, err
+}
+
+// examine gives the first damage of a file, and its faults.
+func examine(format storage.Format, path string) (damage string, found faults, err error) {
+	err = format.Verify(path, storage.Verification{
 		Report: func(f storage.Finding) {
-			if f.Severity == storage.Damage && found == "" {
-				found = strings.TrimPrefix(f.String(), f.Path+": ")
+			text := strings.TrimPrefix(f.String(), f.Path+": ")
+			switch {
+			case f.Severity == storage.Damage && damage == "":
+				damage = text
+			case f.Severity == storage.Fault:
+				if found.count++; found.count == 1 {
+					found.first = text
+				}
 			}
 		},
 		Topic:    func(storage.Topic, int64, int64) {},
-		Message:  func(storage.Message, int64) {},
+		Message:  func(storage.Message, int64) { found.messages++ },
 		Progress: func(int64) {},
 	})
-	return found, err
+	return damage, found, err
+}
+
+// errNothingMended says that a new file would be no better than the old one, in which every message can be read.
+var errNothingMended = errors.New("the new file has the same faults")
+
+// worthwhile makes sure that the new file of one that has faults only has fewer, and all that the old one has.
+func (repaired *Repaired) worthwhile(format storage.Format, temporary string, messages uint64) error {
+	damage, left, err := examine(format, temporary)
+	if err == nil && (damage != "" || left.count >= repaired.faults || left.messages != messages || repaired.Missing != "") {
+		err = errNothingMended
+	}
+	return err
 }
 
 // write makes the repaired file under a temporary name and checks that it is whole.
@@ -178,7 +231,8 @@ func (repaired *Repaired) write(ctx context.Context, format storage.Format, temp
 	if err != nil {
 		return err
 	}
-	var salvaged salvage
+	messages := repaired.Kept
+	salvaged := salvage{single: repaired.faults > 0}
 	if err := salvaged.copyFile(ctx, reader, writer); err != nil {
 		return errors.Join(err, writer.Close())
 	}
@@ -195,7 +249,10 @@ func (repaired *Repaired) write(ctx context.Context, format storage.Format, temp
 	if err := writer.Seal(inner); err != nil {
 		return errors.Join(err, writer.Close())
 	}
-	return checkRepaired(format, temporary, written)
+	if err := checkRepaired(format, temporary, written); err != nil || repaired.faults == 0 {
+		return err
+	}
+	return repaired.worthwhile(format, temporary, messages)
 }
 
 // copyOfMetadata is the bag's metadata for a file that had a copy of it: what that says of the bag, and what the new file

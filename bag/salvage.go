@@ -15,6 +15,7 @@ type salvage struct {
 	damaged  int   // parts that can not be read
 	first    error // the first of them
 	rejected int   // messages that the format can not hold
+	single   bool  // copies message by message, so that nothing that the file says of its blocks is taken over
 }
 
 // missing says in a sentence what could not be read.
@@ -46,7 +47,7 @@ func sentences(texts ...string) string {
 func (s *salvage) copyFile(ctx context.Context, reader storage.Reader, writer storage.Writer) error {
 	from, fromBlocks := reader.(storage.BlockReader)
 	to, toBlocks := writer.(storage.BlockWriter)
-	blocks := fromBlocks && toBlocks
+	blocks := fromBlocks && toBlocks && !s.single
 	var ids []storage.TopicID
 	for i, topic := range reader.Info().Topics {
 		add := func() (storage.TopicID, error) { return writer.AddTopic(topic.Topic) }

@@ -42,6 +42,8 @@ type Configured interface {
 // OpenOptions are the settings for reading that every format understands in its own way.
 type OpenOptions struct {
 	Config Config
+	// Scan goes through all of the file to describe it, and believes no index or summary, for formats that have these.
+	Scan bool
 }
 
 // Format is one storage format. Its functions are plain values; a format that this program knows but can not handle

@@ -28,7 +28,9 @@ func Format() storage.Format {
 			}
 			return Create(path, options)
 		},
-		Open:   func(path string, _ storage.OpenOptions) (storage.Reader, error) { return Open(path) },
+		Open: func(path string, options storage.OpenOptions) (storage.Reader, error) {
+			return openPath(path, options.Scan)
+		},
 		Stream: func(name string, r io.Reader) (storage.Stream, error) { return OpenStream(name, r) },
 		Verify: verify,
 	}

@@ -20,6 +20,7 @@ import (
 type Reader struct {
 	source
 	closer   *os.File
+	scan     bool // the summary is not believed
 	contents *contents
 	info     storage.Info
 	topics   map[uint16]storage.TopicID
@@ -32,12 +33,14 @@ type Reader struct {
 }
 
 // Open reads the summary of a file, or goes through the file when it has none.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return openPath(path, false) }
+
+func openPath(path string, scan bool) (*Reader, error) {
 	file, src, err := openSource(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{source: src, closer: file}
+	r := &Reader{source: src, closer: file, scan: scan}
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -61,7 +64,10 @@ func (r *Reader) open() error {
 	if !resembles(head) {
 		return fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
 	}
-	found, err := readSummary(r.source)
+	found, err := (*contents)(nil), errNoSummary
+	if !r.scan {
+		found, err = readSummary(r.source)
+	}
 	if err != nil {
 		if found, err = r.withoutSummary(err); err != nil {
 			return err
