@@ -7,6 +7,13 @@
 //
 // Invariant: what is given of a message is what was committed, whole, once.
 //
+// Memory of a Writer: a transaction of up to 1 MiB of payloads, and SQLite's own cache of 2 MB. Memory of an iterator: up to
+// 1 MiB of pages and 1 MiB of messages ahead; a file without an index on time stamps, or a damaged one, costs up to 16 MiB
+// more for sorting, a damaged one 32 bytes for each page of messages besides.
+//
+// What is lost, at most, with the preset "resilient": when the process dies, what was written after the last Flush; when
+// power is lost, what was flushed after the last Sync. With "none" the file itself may be lost.
+//
 // Life cycle: see package storage. The preset "resilient", the default, keeps a write-ahead log while a file is
 // written, which Seal folds into the file.
 package sqlite3
