@@ -53,6 +53,9 @@ func (e *CorruptionError) Unwrap() error { return e.Err }
 
 // IsCorruption says whether an error is about damage of a file: reading may go on behind it.
 func IsCorruption(err error) bool {
+	if err == nil { // asked for each message, so nothing is allocated
+		return false
+	}
 	var damage *CorruptionError
 	return errors.As(err, &damage)
 }
