@@ -216,20 +216,8 @@ func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte)
 	if p.overflowPages(c) > int64(p.count) {
 		return p.corrupt(page, errOverflow)
 	}
-	var ahead []byte // pages from n on
 	for previous := page; rest > 0; {
-		var data []byte
-		var err error
-		if len(ahead) < p.pageSize && rest > int64(blockLen) {
-			if ahead, err = p.run(n, (rest+int64(p.usable)-5)/int64(p.usable-4)); err != nil {
-				return err
-			}
-		}
-		if len(ahead) >= p.pageSize {
-			data, ahead = ahead[:p.pageSize], ahead[p.pageSize:]
-		} else {
-			data, err = p.partial(n)
-		}
+		data, err := p.content(n, (rest+int64(p.usable)-5)/int64(p.usable-4))
 		if err != nil {
 			if storage.IsCorruption(err) {
 				if damage := (*storage.CorruptionError)(nil); errors.As(err, &damage) {
@@ -252,7 +240,6 @@ func (p *pages) chain(page uint32, c *cell, visit func(n uint32, content []byte)
 			return p.corrupt(previous, errOverflow)
 		}
 		if n != 0 && n != previous+1 {
-			ahead = nil
 			if err := p.checkJump(previous, n); err != nil {
 				return err
 			}
@@ -296,7 +283,7 @@ func (p *pages) payload(page uint32, c *cell) ([]byte, error) {
 	if need := p.overflowPages(c) * int64(p.usable-4); need > p.size+int64(p.pageSize)*p.overlayPages() {
 		return nil, p.corrupt(page, errOverflow)
 	}
-	data := make([]byte, 0, min(c.payload, trusted))
+	data := p.memory(min(c.payload, trusted))
 	data = append(data, c.local...)
 	err := p.chain(page, c, func(_ uint32, content []byte) error {
 		if len(data)+len(content) > cap(data) {

@@ -1,6 +1,7 @@
 package sqlite3
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -105,7 +106,9 @@ type pages struct {
 	order   [blocksKept]int64
 	next    int
 	checked bitmap  // pages whose structure was looked at
-	runs    []byte  // memory of run
+	chained bool    // payloads have overflow pages, so that most pages are not looked at again
+	ahead   ahead   // overflow pages
+	slab    []byte  // memory for payloads
 	free    *bitmap // pages of the free list, nil before they were asked for
 }
 
@@ -135,25 +138,49 @@ func (p *pages) partial(n uint32) ([]byte, error) {
 			return p.overlaid(n, offset)
 		}
 	}
-	length := int64(max(blockLen, p.pageSize))
+	length := p.blockLen()
 	offset := p.offset(n)
 	start := offset - offset%length
 	block, ok := p.blocks[start]
 	if !ok {
+		// A leaf between overflow pages was read with these.
+		if page, ok := p.blocks[offset|singlePage]; ok {
+			return page, nil
+		}
+		if p.chained && p.ahead.page(offset, p.pageSize) == nil {
+			if err := p.readAhead(start, length); err != nil {
+				return nil, err
+			}
+		}
+		if data := p.ahead.page(offset, p.pageSize); data != nil {
+			page := bytes.Clone(data)
+			p.keep(offset|singlePage, page)
+			return page[:len(page):len(page)], nil
+		}
 		var err error
 		if block, err = p.read(start, length); err != nil {
 			return nil, err
 		}
-		if len(p.blocks) >= blocksKept {
-			delete(p.blocks, p.order[p.next])
-		}
-		p.order[p.next] = start
-		p.next = (p.next + 1) % blocksKept
-		p.blocks[start] = block
+		p.keep(start, block)
 	}
 	from := min(offset-start, int64(len(block)))
 	to := min(from+int64(p.pageSize), int64(len(block)))
 	return block[from:to:to], nil
+}
+
+// singlePage marks the key of a block that is one page.
+const singlePage = 1
+
+func (p *pages) blockLen() int64 { return int64(max(blockLen, p.pageSize)) }
+
+// keep remembers a block in the place of the oldest one.
+func (p *pages) keep(key int64, block []byte) {
+	if len(p.blocks) >= blocksKept {
+		delete(p.blocks, p.order[p.next])
+	}
+	p.order[p.next] = key
+	p.next = (p.next + 1) % blocksKept
+	p.blocks[key] = block
 }
 
 func (p *pages) read(start, length int64) ([]byte, error) {
@@ -169,22 +196,76 @@ func (p *pages) read(start, length int64) ([]byte, error) {
 	return block[:n], nil
 }
 
-// run gives up to most pages from n on as they stand in the file, without remembering them; nothing where a log has
-// newer ones.
-func (p *pages) run(n uint32, most int64) ([]byte, error) {
+// content gives what the file has of a page whose content is copied at once: it is valid until the next call. most is how
+// many pages are likely to be wanted from n on.
+func (p *pages) content(n uint32, most int64) ([]byte, error) {
 	if p.overlay != nil || n == 0 || n > p.count {
-		return nil, nil
+		return p.partial(n)
 	}
-	most = min(most, int64(p.count-n)+1, max(runLen/int64(p.pageSize), 1))
-	if cap(p.runs) == 0 {
-		p.runs = make([]byte, max(runLen, int64(p.pageSize)))
+	p.chained = true
+	offset := p.offset(n)
+	if data := p.ahead.page(offset, p.pageSize); data != nil {
+		return data, nil
 	}
-	data := p.runs[:most*int64(p.pageSize)]
-	read, err := p.file.ReadAt(data, p.offset(n))
+	if block, ok := p.blocks[offset-offset%p.blockLen()]; ok {
+		from := min(offset%p.blockLen(), int64(len(block)))
+		return block[from:min(from+int64(p.pageSize), int64(len(block)))], nil
+	}
+	if err := p.readAhead(offset, most*int64(p.pageSize)); err != nil {
+		return nil, err
+	}
+	return p.ahead.data[:min(len(p.ahead.data), p.pageSize)], nil
+}
+
+// readAhead reads at least a block from offset on, and more when the file seems to be read from its start to its end.
+func (p *pages) readAhead(offset, wanted int64) error {
+	length := max(wanted, p.blockLen())
+	if near := offset - p.ahead.start - int64(len(p.ahead.data)); near >= 0 && near < blockLen {
+		length = max(length, 2*int64(len(p.ahead.data)))
+	}
+	length = max(min(length, runLen, p.size-offset), 0)
+	if int64(cap(p.ahead.data)) < length {
+		p.ahead.data = make([]byte, length)
+	}
+	p.ahead.start, p.ahead.data = offset, p.ahead.data[:length]
+	read, err := p.file.ReadAt(p.ahead.data, offset)
+	p.ahead.data = p.ahead.data[:read]
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %s: %w", p.path, storage.WithoutPath(err))
+		return fmt.Errorf("read %s: %w", p.path, storage.WithoutPath(err))
 	}
-	return data[:read], nil
+	return nil
+}
+
+// ahead is a part of the file that was read at once.
+type ahead struct {
+	start int64
+	data  []byte
+}
+
+// page gives a whole page, nil when it is not there.
+func (a *ahead) page(offset int64, size int) []byte {
+	at := offset - a.start
+	if at < 0 || at+int64(size) > int64(len(a.data)) {
+		return nil
+	}
+	return a.data[at : at+int64(size)]
+}
+
+// slabLen is how much memory is taken at once for payloads of up to a quarter of it. One message that is kept for long
+// keeps as much.
+const slabLen = 64 << 10
+
+// memory gives room for a payload, which is never given out again.
+func (p *pages) memory(size int64) []byte {
+	if size > slabLen/4 {
+		return make([]byte, 0, size)
+	}
+	if int64(len(p.slab)) < size {
+		p.slab = make([]byte, slabLen)
+	}
+	data := p.slab[:0:size]
+	p.slab = p.slab[size:]
+	return data
 }
 
 func (p *pages) overlaid(n uint32, offset int64) ([]byte, error) {
