@@ -39,7 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	args, rosArgs := splitROSArgs(args)
 	root := newRootCommand(rosArgs)
 	args = expandArgs(args)
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // for nil the library would take the process's own, ROS arguments included
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd == root && !strings.HasPrefix(args[0], "-") { // the flags of a verb that is not there
 			return unknownVerb(root, args[:1])

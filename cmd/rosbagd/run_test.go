@@ -135,7 +135,7 @@ func TestInfoOfABagOfRosbag2(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"record", "--help"}, {"play", "-h"}, {"--version"}} {
+	for _, args := range [][]string{{}, {"--ros-args", "-r", "__ns:=/x"}, {"--help"}, {"record", "--help"}, {"play", "-h"}, {"--version"}} {
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitOK, run(args, &stdout, &stderr), args)
 		require.Contains(t, stdout.String(), "rosbagd", args)
