@@ -1,6 +1,7 @@
 package bag
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -139,10 +140,15 @@ func (info *Info) WriteJSON(out io.Writer, notes []string) error {
 	if info.Measured {
 		document.Usage = info.usageJSON()
 	}
-	encoder := json.NewEncoder(out)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(document); err != nil {
+	err = encoder.Encode(document)
+	if err == nil {
+		_, err = out.Write(storage.PrintableJSON(text.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("write info: %w", err)
 	}
 	return nil

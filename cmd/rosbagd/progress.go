@@ -7,6 +7,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"rosbagd/storage"
 )
 
 // bar is a progress bar on a terminal, and nothing elsewhere.
@@ -22,7 +24,7 @@ func newBar(w io.Writer, doing string) *bar {
 		return &bar{}
 	}
 	return &bar{drawn: progressbar.NewOptions(barSteps,
-		progressbar.OptionSetWriter(file), progressbar.OptionSetDescription(doing),
+		progressbar.OptionSetWriter(file), progressbar.OptionSetDescription(storage.Printable(doing)),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionFullWidth())}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -77,7 +78,7 @@ func verify(cmd *cobra.Command, path string, options bag.VerifyOptions, asJSON, 
 	if asJSON {
 		err = document.write(out, result)
 	} else {
-		_, err = fmt.Fprintf(out, "%s: %s, %s: %s, %s, %s\n", path, count(result.Files, "file"), count(result.Messages, "message"),
+		_, err = fmt.Fprintf(out, "%s: %s, %s: %s, %s, %s\n", storage.Printable(path), count(result.Files, "file"), count(result.Messages, "message"),
 			count(result.Damages, "damage"), count(result.Faults, "fault"), count(result.Notices, "notice"))
 	}
 	if err != nil {
@@ -137,8 +138,13 @@ func newFindingJSON(f storage.Finding) findingJSON {
 func (d *verifyJSON) write(out io.Writer, result bag.Verified) error {
 	d.Sound, d.Files, d.Messages = result.Sound(), result.Files, result.Messages
 	d.Damages, d.Faults, d.Notices = result.Damages, result.Faults, result.Notices
-	encoder := json.NewEncoder(out)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(d)
+	err := encoder.Encode(d)
+	if err == nil {
+		_, err = out.Write(storage.PrintableJSON(text.Bytes()))
+	}
+	return err
 }
