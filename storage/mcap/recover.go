@@ -93,7 +93,7 @@ func (s *scan) try(at int64, magic bool) (found bool, resume int64, err error) {
 	if magic {
 		return s.inner(at + int64(len(mcaplib.Magic)))
 	}
-	c := chain{scan: s, start: at, at: at}
+	c := chain{scan: s, start: at, at: at, chunked: s.chunked}
 	end, err := c.follow()
 	if err != nil {
 		return false, 0, err
@@ -106,13 +106,24 @@ func (s *scan) try(at int64, magic bool) (found bool, resume int64, err error) {
 		return s.inner(c.at)
 	case chainEnd:
 		s.search.suspect = false
+		s.accept(&c)
 		return c.start < s.size, c.start, nil
 	}
 	if s.search.suspect {
 		s.search.budget -= c.verified
 		return false, at + 1, nil
 	}
-	return c.verified > 0 || c.messages >= chainMessages || c.described > 0, c.start, nil
+	found = c.verified > 0 || c.messages >= chainMessages || c.described > 0
+	if found {
+		s.accept(&c)
+	}
+	return found, c.start, nil
+}
+
+// accept takes over what a good chain tells of the file.
+func (s *scan) accept(c *chain) {
+	s.chunked = s.chunked || (c.chunked && c.verified > 0)
+	s.unproven = c.verified == 0
 }
 
 // inner passes over a file within a payload, whose first record is at this place.
@@ -135,6 +146,7 @@ type chain struct {
 	start     int64 // where the records go on, if the chain is good
 	at        int64
 	inner     bool  // it is of an inner file
+	chunked   bool  // the file has chunks, or the chain has
 	verified  int64 // bytes of chunks whose content is good
 	messages  int   // outside of chunks
 	described int   // schemas and channels

@@ -40,21 +40,30 @@ type scan struct {
 	finished   bool // so was the footer
 	statistics *mcaplib.Statistics
 	chunked    bool // the file has chunks
-	search     search
-	lost       lost
-	failed     error // of reading, met while a chunk was settled
+	// unproven says that the records from the last damage on may be the rest of a chunk: nothing with a checksum has come
+	// since. Messages among them are believed in a file without chunks only.
+	unproven bool
+	guessed  bool // messages were believed so
+	search   search
+	lost     lost
+	failed   error // of reading, met while a chunk was settled
 }
 
 // scanFile always gives contents; damage tells what is missing. Only an error of reading itself is returned. Chunks from
 // deepFrom on are read as a whole; all are when anything is wrong before the end of the file.
 func scanFile(r *Reader, deepFrom int64) (*contents, error) {
+	chunked := false
 	for {
 		s := scan{
 			window: window{source: r.source, step: scanStep}, contents: newContents(), reader: r, deepFrom: deepFrom,
-			counted: map[uint16]uint64{}, indexed: map[uint16]uint64{}, search: newSearch(r.source),
+			counted: map[uint16]uint64{}, indexed: map[uint16]uint64{}, search: newSearch(r.source), chunked: chunked,
 		}
 		if err := cmp.Or(s.run(), s.failed); err != nil {
 			return nil, err
+		}
+		if s.guessed && s.chunked {
+			chunked = true // which was seen too late
+			continue
 		}
 		if s.lost.inside() && deepFrom > 0 {
 			deepFrom = 0
@@ -107,6 +116,9 @@ func (s *scan) run() error {
 }
 
 func (s *scan) take(rec record) error {
+	if err := s.prove(rec); err != nil {
+		return err
+	}
 	if rec.op >= firstUnknownOp || rec.op == mcaplib.OpMessage {
 		// One bit makes a chunk to something else, and its length stays right.
 		if like, err := likeChunk(&s.window, rec); err != nil {
@@ -153,6 +165,23 @@ func (s *scan) take(rec record) error {
 	return nil
 }
 
+// prove refuses a message that may be of a chunk whose head is lost.
+func (s *scan) prove(rec record) error {
+	if !s.unproven {
+		return nil
+	}
+	switch rec.op {
+	case mcaplib.OpMessage:
+		if s.chunked {
+			return s.corrupt(rec.offset, errNoRecord)
+		}
+		s.guessed = true
+	case mcaplib.OpChunk, mcaplib.OpMessageIndex, mcaplib.OpAttachment, mcaplib.OpDataEnd, mcaplib.OpFooter:
+		s.unproven = false
+	}
+	return nil
+}
+
 // takeHeader: a file of ours says whether its messages stand in chunks. Where the head of its first chunk was lost with a
 // page, the rest of that chunk would pass for messages outside of chunks, with nothing to tell whether they are whole.
 func (s *scan) takeHeader(rec record) error {
@@ -176,6 +205,7 @@ func (s *scan) takeDescription(rec record, body []byte) error {
 		statistics, err := mcaplib.ParseStatistics(body)
 		if err == nil {
 			s.statistics = statistics
+			s.chunked = s.chunked || statistics.ChunkCount > 0
 		}
 		return err
 	default:
@@ -231,6 +261,7 @@ func (s *scan) takeChunk(rec record) error {
 
 // takeIndex counts the messages of the open chunk. An index without a chunk is of no use: its chunk was damaged.
 func (s *scan) takeIndex(rec record) error {
+	s.chunked = true
 	if s.open == nil || s.bareOpen() {
 		return nil
 	}

@@ -19,6 +19,7 @@ type verifier struct {
 	window
 	v        storage.Verification
 	unpacker *Reader
+	finder   *scan // looks for the place behind damage
 	end      fileEnd
 
 	*contents
@@ -64,6 +65,7 @@ func verifySource(src source, v storage.Verification) error {
 		schemaAt: map[uint16]int64{}, repeated: map[uint16]bool{},
 	}
 	defer c.unpacker.Close()
+	c.finder = &scan{window: window{source: src, step: scanStep}, contents: c.contents, reader: c.unpacker, search: newSearch(src)}
 	return c.run()
 }
 
@@ -156,6 +158,9 @@ func (c *verifier) data(at int64) (int64, bool, error) {
 		}
 		first = false
 		if err == nil {
+			err = c.finder.prove(rec)
+		}
+		if err == nil {
 			c.sum(rec, body)
 			err = c.takeData(rec, body)
 		}
@@ -190,23 +195,37 @@ func (c *verifier) data(at int64) (int64, bool, error) {
 	return at, false, nil
 }
 
-// behindDamage finds out where the file can be read again: at the next chunk that the summary knows.
+// behindDamage finds out where the file can be read again: at the next chunk that the summary knows, or where the
+// Reader finds the records to go on.
 func (c *verifier) behindDamage(at int64, why error) (int64, bool, error) {
 	c.settleChunk()
-	if !c.end.known {
+	next, chunks := c.end.summaryStart, 0
+	if c.end.known {
+		err := c.chunkIndexes(func(_ record, index indexedChunk) error {
+			chunks++
+			if start := int64(index.offset); index.offset < uint64(next) && start > at {
+				next = start
+			}
+			return nil
+		})
+		if err != nil && !storage.IsCorruption(err) {
+			return at, false, err
+		}
+	}
+	if chunks == 0 {
+		if head, err := c.bytes(at, 1); err == nil && mcaplib.OpCode(head[0]) == mcaplib.OpChunk {
+			c.finder.chunked = true
+		}
+		found, err := c.finder.find(at + 1)
+		if err != nil {
+			return at, false, err
+		}
+		next = min(found, next)
+	}
+	if next >= c.size {
 		c.tell(storage.Damage, at, "unfinished or cut off: %v; %d messages before, %d bytes from here on are of no use",
 			why, c.total.messages, c.size-at)
 		return at, false, nil
-	}
-	next := c.end.summaryStart
-	err := c.chunkIndexes(func(_ record, index indexedChunk) error {
-		if start := int64(index.offset); index.offset < uint64(next) && start > at {
-			next = start
-		}
-		return nil
-	})
-	if err != nil && !storage.IsCorruption(err) {
-		return at, false, err
 	}
 	c.tell(storage.Damage, at, "%v; %d bytes can not be read", why, next-at)
 	c.v.Progress(next - at)
@@ -235,6 +254,9 @@ func (c *verifier) takeData(rec record, body []byte) error {
 	}
 	switch rec.op {
 	case mcaplib.OpHeader:
+		if err := c.finder.takeHeader(rec); err != nil {
+			return err
+		}
 		return c.takeHeader(rec, body)
 	case mcaplib.OpSchema, mcaplib.OpChannel:
 		return c.takeDescription(rec.op, body, rec.offset)
@@ -247,8 +269,10 @@ func (c *verifier) takeData(rec record, body []byte) error {
 		c.total.add(1, m.log, m.log)
 		c.takeMessage(m, rec.offset)
 	case mcaplib.OpChunk:
+		c.finder.chunked = true
 		c.takeChunk(rec, body)
 	case mcaplib.OpMessageIndex:
+		c.finder.chunked = true
 		c.takeIndex(rec, body)
 	case mcaplib.OpAttachment:
 		return c.takeAttachment(rec)

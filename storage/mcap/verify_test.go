@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -335,5 +336,39 @@ func BenchmarkVerify(b *testing.B) {
 		var got verified
 		require.NoError(b, verify(path, got.verification()))
 		require.Empty(b, got.findings[min(1, len(got.findings)):])
+	}
+}
+
+// TestVerifyGoesOnBehindDamageAsTheReaderDoes loses pages of files that tell of no chunk at their end: Verify meets the
+// messages that the Reader gives, no more and no less.
+func TestVerifyGoesOnBehindDamageAsTheReaderDoes(t *testing.T) {
+	bare := build(t).two().bare(long(200, 1)...)
+	files := map[string][]byte{
+		"unfinished":                recorded(t, Options{}, false),
+		"unfinished, compressed":    recorded(t, Options{Compression: CompressionZstd, ForceCompression: true}, false),
+		"without chunks":            bytes.Clone(bare.end(summaryKind{})),
+		"without chunks or summary": build(t).two().bare(long(200, 1)...).end(summaryKind{none: true}),
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	for name, data := range files {
+		t.Run(name, func(t *testing.T) {
+			lossy := 0
+			for range 30 {
+				damaged := bytes.Clone(data)
+				pages := (len(data) - 1) / page
+				for range 1 + random.IntN(3) {
+					at := page * (1 + random.IntN(pages-2)) // neither the descriptions nor the end
+					clear(damaged[at : at+page])
+				}
+				want, info, _ := payloads(t, damaged)
+				got := verifyBytes(t, damaged)
+				require.Equal(t, len(want), got.messages, "%s\n%v", info.Damage, got.findings)
+				if whole, _, _ := payloads(t, data); len(want) < len(whole) {
+					lossy++
+					require.NotEmpty(t, got.worst(storage.Damage))
+				}
+			}
+			require.NotZero(t, lossy)
+		})
 	}
 }
