@@ -173,7 +173,7 @@ func (r *Reader) openPlain(path string) (storage.Reader, error) {
 
 func (r *Reader) formatOf(path string) (storage.Format, error) {
 	if r.options.StorageID == "" {
-		return formats.Detect(path)
+		return formats.DetectDamaged(path)
 	}
 	return formats.Lookup(r.options.StorageID)
 }

@@ -73,7 +73,7 @@ func repairFile(ctx context.Context, path, storageID string) (*Repaired, error) 
 	}
 	format, err := formats.Lookup(storageID)
 	if storageID == "" {
-		format, err = formats.Detect(path)
+		format, err = formats.DetectDamaged(path)
 	}
 	if err != nil {
 		return nil, nil //nolint:nilerr // reindexing names what it leaves out

@@ -294,19 +294,20 @@ func plainReason(err error) string {
 	return err.Error()
 }
 
-// format is that of the content of a file, or else what its bag says it is.
+// format is that of the content of a file, or else what its bag or its name says it is.
 func (v *verification) format(path string) (storage.Format, error) {
 	format, err := formats.Detect(path)
-	if errors.Is(err, storage.ErrUnknownFormat) {
-		id := v.options.StorageID
-		if id == "" && v.metadata != nil {
-			id = v.metadata.StorageID
-		}
-		if asked, lookupErr := formats.Lookup(id); lookupErr == nil {
-			return asked, nil
-		}
+	if !errors.Is(err, storage.ErrUnknownFormat) {
+		return format, err
 	}
-	return format, err
+	id := v.options.StorageID
+	if id == "" && v.metadata != nil {
+		id = v.metadata.StorageID
+	}
+	if asked, err := formats.Lookup(id); err == nil {
+		return asked, nil
+	}
+	return formats.DetectDamaged(path)
 }
 
 func (v *verification) messageCodec() func(dst, frame []byte) ([]byte, error) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -137,4 +139,26 @@ func (f Formats) Detect(path string) (Format, error) {
 			path, ErrUnknownFormat)
 	}
 	return Format{}, fmt.Errorf("open %s: %w", path, ErrUnknownFormat)
+}
+
+// DetectDamaged is Detect for a file whose beginning may be lost: where the content tells nothing, the extension does.
+// Open then finds out whether anything of that format is left.
+func (f Formats) DetectDamaged(path string) (Format, error) {
+	format, err := f.Detect(path)
+	if errors.Is(err, ErrUnknownFormat) {
+		if named, ok := f.Named(path); ok {
+			return named, nil
+		}
+	}
+	return format, err
+}
+
+// Named finds a format by the extension of a path.
+func (f Formats) Named(path string) (Format, bool) {
+	extension := filepath.Ext(path)
+	i := slices.IndexFunc(f, func(format Format) bool { return format.Extension == extension })
+	if extension == "" || i < 0 {
+		return Format{}, false
+	}
+	return f[i], true
 }

@@ -19,3 +19,6 @@ func Lookup(id string) (storage.Format, error) { return All().Lookup(id) }
 
 // Detect finds the format of a file by its content.
 func Detect(path string) (storage.Format, error) { return All().Detect(path) }
+
+// DetectDamaged finds the format of a file by its content, or else by its extension.
+func DetectDamaged(path string) (storage.Format, error) { return All().DetectDamaged(path) }

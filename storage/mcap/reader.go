@@ -61,9 +61,6 @@ func (r *Reader) open() error {
 	if err != nil {
 		return err
 	}
-	if !resembles(head) {
-		return fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
-	}
 	found, err := (*contents)(nil), errNoSummary
 	if !r.scan {
 		found, err = readSummary(r.source)

@@ -21,14 +21,13 @@ type database struct {
 	disk *os.File // file, or nil for one in memory
 	size int64    // of a file in memory
 
-	mu      sync.Mutex
-	current *snapshot
-	seen    state
-	log     *logReader
-	index   *os.File // the -shm file
-	journal *os.File
-	// pageSize overrides what the header says, when that can not be true.
-	pageSize int
+	mu       sync.Mutex
+	current  *snapshot
+	seen     state
+	log      *logReader
+	index    *os.File // the -shm file
+	journal  *os.File
+	believed believed
 }
 
 var errBusy = errors.New("another program keeps writing the file")
@@ -260,7 +259,10 @@ func (d *database) build(now state) (*snapshot, error) {
 			}
 		}
 	}
-	if err := s.setHeader(head, d.pageSize); err != nil {
+	if d.believed.all || !resembles(head) {
+		clear(head)
+	}
+	if err := s.setHeader(head, d.believed.pageSize); err != nil {
 		return nil, err
 	}
 	s.count = s.filePages()

@@ -16,6 +16,7 @@ import (
 type Reader struct {
 	path     string
 	db       *database
+	headless bool  // it does not begin as a database
 	checked  int64 // bytes up to which a file is gone through when it is opened
 	messages layout
 	index    uint32   // root of the index on time stamps, 0 for none
@@ -64,18 +65,16 @@ func newReader(db *database, checked int64) (*Reader, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("open %s: %w", r.path, storage.ErrEmpty)
 	}
-	if n < len(head) && err != nil || string(head) != magic {
+	if n < len(head) && err != nil {
 		return nil, fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
 	}
-	err = db.read(func(s *snapshot, try int) error {
-		p := s.reader()
-		if err := r.open(p); err != nil || try >= triesAtFull {
-			return err
+	if r.headless = !hasMagic(head); r.headless {
+		if _, err := db.file.ReadAt(make([]byte, 1), minPageSize-1); err != nil {
+			return nil, fmt.Errorf("open %s: %w", r.path, storage.ErrUnknownFormat)
 		}
-		return r.check(p)
-	})
-	if err == nil {
-		err = r.count()
+		err = &storage.CorruptionError{Path: r.path, Err: errHeader}
+	} else {
+		err = r.openWhole()
 	}
 	if storage.IsCorruption(err) {
 		r.cause = err
@@ -89,6 +88,21 @@ func newReader(db *database, checked int64) (*Reader, error) {
 	}
 	r.info.Journal = db.seen.log != fileID{} || db.seen.journal != fileID{}
 	return r, nil
+}
+
+// openWhole reads everything that is told of a file whose header is right.
+func (r *Reader) openWhole() error {
+	err := r.db.read(func(s *snapshot, try int) error {
+		p := s.reader()
+		if err := r.open(p); err != nil || try >= triesAtFull {
+			return err
+		}
+		return r.check(p)
+	})
+	if err != nil {
+		return err
+	}
+	return r.count()
 }
 
 // triesAtFull is how often reading is disturbed by a program that writes before less is read at once.

@@ -15,7 +15,7 @@ import (
 // recover opens a file of which a part can not be read: everything that is left of it is found by going through all of
 // its pages.
 func (r *Reader) recover(cause error) error {
-	if err := r.db.guessPageSize(); err != nil {
+	if err := r.db.guessHeader(); err != nil {
 		return err
 	}
 	return r.db.read(func(s *snapshot, _ int) error { return r.recoverFrom(s.reader(), cause) })
@@ -52,6 +52,9 @@ func (r *Reader) recoverFrom(p *pages, cause error) error {
 	count, err := r.countSalvaged(p, found)
 	if err != nil {
 		return err
+	}
+	if r.headless && len(r.info.Topics) == 0 && count.total.messages+count.foreignCount == 0 {
+		return storage.ErrUnknownFormat
 	}
 	count.addTo(&r.info)
 	r.salvaged, r.info.Damage = found, found.damage(p, cause, count)
@@ -132,38 +135,4 @@ func (s *salvage) damage(p *pages, cause error, count *counted) string {
 		fmt.Fprintf(&text, ", %s", foreign)
 	}
 	return text.String()
-}
-
-// guessPageSize finds the size of pages when the header tells one that can not be: the one with which the first page
-// is whole.
-func (d *database) guessPageSize() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now, err := d.lookLocked()
-	if err != nil {
-		return err
-	}
-	if s, err := d.build(now); err == nil {
-		if _, err := s.reader().node(1, false); err == nil {
-			return nil
-		}
-	}
-	defer func() { d.current = nil }()
-	for size := minPageSize; size <= maxPageSize; size *= 2 {
-		d.pageSize = size
-		s, err := d.build(now)
-		if err != nil {
-			return err
-		}
-		if _, err := s.reader().node(1, false); err == nil {
-			return nil
-		}
-	}
-	// The first page is lost. Nearly all files have the size that SQLite has used since 2016.
-	d.pageSize = 0
-	if _, err := d.build(now); err == nil {
-		return nil
-	}
-	d.pageSize = 4096
-	return nil
 }
