@@ -34,11 +34,12 @@ func (r *Reader) correct() {
 		r.note("%v", err) // a topic that metadata.yaml does not list
 		return
 	}
+	at := topicsByKey(r.metadata.Topics)
 	for i := range r.topics {
 		topic := &r.topics[i]
-		if told := r.metadata.topic(topic.Name, topic.Type); told != nil {
-			topic.MessageCount = told.MessageCount
-			topic.OfferedQoS = told.OfferedQoS
+		if k, ok := at[topicKey{topic.Name, topic.Type}]; ok {
+			topic.MessageCount = r.metadata.Topics[k].MessageCount
+			topic.OfferedQoS = r.metadata.Topics[k].OfferedQoS
 		}
 	}
 	r.metadata.Topics = slices.Clone(r.topics)
@@ -65,7 +66,9 @@ func (m *member) check() (differs, readable bool) {
 		info, counts, err := r.inspect(f, &counted)
 		partial = partial || !counts
 		if err != nil {
-			// What metadata.yaml tells is all there is to tell. A file that is not there was noted by Open.
+			// What metadata.yaml tells of it is all there is to tell, of the topics too: it does not say which of a
+			// topic's messages are in which file. A file that is not there was noted by Open.
+			all = false
 			if !errors.Is(err, storage.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) && f.refused == nil {
 				r.addNote("%s: can not be read: %v", f.path, err)
 			}

@@ -38,8 +38,16 @@ func candidates(directory string, entries []os.DirEntry) []string {
 			paths = append(paths, path)
 		}
 	}
-	both := slices.Clone(paths)
-	paths = slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(both, path+packedExtension) })
+	packed := map[string]struct{}{}
+	for _, path := range paths {
+		if plain, ok := strings.CutSuffix(path, packedExtension); ok {
+			packed[plain] = struct{}{}
+		}
+	}
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		_, ok := packed[path]
+		return ok
+	})
 	slices.SortFunc(paths, natural)
 	return paths
 }
@@ -56,8 +64,8 @@ func candidate(path string) bool {
 	if !errors.Is(err, storage.ErrEmpty) && !errors.Is(err, storage.ErrUnknownFormat) && !storage.IsCorruption(err) {
 		return false
 	}
-	extension := filepath.Ext(strings.TrimSuffix(path, packedExtension))
-	return slices.ContainsFunc(formats.All(), func(f storage.Format) bool { return f.Extension == extension })
+	_, ok := formats.All().Named(strings.TrimSuffix(path, packedExtension))
+	return ok
 }
 
 // The names of files, without the mark of file compression: <bag>_<n>.<ext> up to Kilted, <n>_<bag>_<time>.<ext> from
@@ -206,13 +214,17 @@ func (m *member) takeCopy(path string, text []byte) {
 
 // addCounts adds what a file tells of its topics.
 func (m *Metadata) addCounts(info storage.Info) {
+	at := topicsByKey(m.Topics)
 	for _, topic := range info.Topics {
 		topic.Definition = storage.Definition{}
-		known := m.topic(topic.Name, topic.Type)
-		if known == nil {
+		key := topicKey{topic.Name, topic.Type}
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(m.Topics)
 			m.Topics = append(m.Topics, topic)
 			continue
 		}
+		known := &m.Topics[i]
 		addMessages(known, topic)
 		if len(topic.OfferedQoS) > len(known.OfferedQoS) {
 			known.OfferedQoS = topic.OfferedQoS

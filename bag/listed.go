@@ -37,9 +37,14 @@ func (m *member) openWithMetadata() error {
 	m.metadata = metadata
 	notes := len(r.notes)
 	trusted := metadata.consistent()
+	described := map[string]FileInfo{}
+	for _, f := range metadata.Files {
+		described[strings.TrimSuffix(f.Path, packedExtension)] = f
+	}
+	known := map[string]struct{}{}
 	found := 0
 	for _, listed := range metadata.Paths {
-		f := m.listedFile(listed, trusted)
+		f := m.listedFile(listed, described, trusted, known)
 		if f == nil {
 			continue
 		}
@@ -70,8 +75,9 @@ func (m *member) doubtEnds() {
 	}
 }
 
-// listedFile finds a file of the list. Its size is -1 when it is not there. It is nil for one that was there before.
-func (m *member) listedFile(listed string, trusted bool) *file {
+// listedFile finds a file of the list. Its size is -1 when it is not there. It is nil for one of a path that is known
+// already.
+func (m *member) listedFile(listed string, described map[string]FileInfo, trusted bool, known map[string]struct{}) *file {
 	r := m.reader
 	path, err := m.resolve(listed)
 	f := &file{path: path, refused: err}
@@ -80,15 +86,12 @@ func (m *member) listedFile(listed string, trusted bool) *file {
 		r.note("%v", err)
 		return f
 	}
-	if slices.ContainsFunc(m.files, func(other *file) bool { return other.path == path }) {
+	if _, ok := known[path]; ok {
 		r.note("%s: listed twice in the metadata, read once", path)
 		return nil
 	}
-	for _, described := range m.metadata.Files {
-		if strings.TrimSuffix(described.Path, packedExtension) == strings.TrimSuffix(listed, packedExtension) {
-			f.described, f.told = described, true
-		}
-	}
+	known[path] = struct{}{}
+	f.described, f.told = described[strings.TrimSuffix(listed, packedExtension)]
 	if !f.told && len(m.metadata.Paths) == 1 && len(m.metadata.Files) == 0 {
 		f.described = FileInfo{
 			Path: listed, StartNanos: m.metadata.StartNanos, Duration: m.metadata.Duration,

@@ -235,9 +235,13 @@ func fileQuery(query storage.Query, topics []storage.TopicID) storage.Query {
 	if query.Topics == nil {
 		return query
 	}
+	asked := make(map[storage.TopicID]struct{}, len(query.Topics))
+	for _, topic := range query.Topics {
+		asked[topic] = struct{}{}
+	}
 	wanted := []storage.TopicID{}
 	for id, topic := range topics {
-		if slices.Contains(query.Topics, topic) {
+		if _, ok := asked[topic]; ok {
 			wanted = append(wanted, storage.TopicID(id))
 		}
 	}

@@ -37,6 +37,18 @@ type Metadata struct {
 	ROSDistro         string
 }
 
+// topicsByKey says where each of the topics stands first.
+func topicsByKey(topics []storage.TopicInfo) map[topicKey]int {
+	at := make(map[topicKey]int, len(topics))
+	for i, topic := range topics {
+		key := topicKey{topic.Name, topic.Type}
+		if _, ok := at[key]; !ok {
+			at[key] = i
+		}
+	}
+	return at
+}
+
 // FileInfo is one file of a bag.
 type FileInfo struct {
 	Path         string
@@ -53,16 +65,6 @@ func fileInfo(path string, info storage.Info) FileInfo {
 		Path: path, StartNanos: info.StartNanos, Duration: time.Duration(info.EndNanos - info.StartNanos),
 		MessageCount: info.MessageCount,
 	}
-}
-
-// topic finds a topic by its name and type; nil when it is not listed.
-func (m *Metadata) topic(name, typ string) *storage.TopicInfo {
-	for i := range m.Topics {
-		if topic := &m.Topics[i]; topic.Name == name && topic.Type == typ {
-			return topic
-		}
-	}
-	return nil
 }
 
 // summarize sets start, duration and count of the whole from the files. Files may overlap and be empty.

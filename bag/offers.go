@@ -5,9 +5,11 @@ import "rosbagd/storage"
 // addOffers takes offers of topics that have fewer. What files say of a topic is what its first publishers offered;
 // the copy of the metadata that they get when they are closed knows of those that came later.
 func (m *Metadata) addOffers(topics []storage.TopicInfo) (changed bool) {
+	at := topicsByKey(m.Topics)
 	for _, topic := range topics {
-		if known := m.topic(topic.Name, topic.Type); known != nil && len(topic.OfferedQoS) > len(known.OfferedQoS) {
-			known.OfferedQoS = topic.OfferedQoS
+		i, ok := at[topicKey{topic.Name, topic.Type}]
+		if ok && len(topic.OfferedQoS) > len(m.Topics[i].OfferedQoS) {
+			m.Topics[i].OfferedQoS = topic.OfferedQoS
 			changed = true
 		}
 	}
@@ -16,9 +18,11 @@ func (m *Metadata) addOffers(topics []storage.TopicInfo) (changed bool) {
 
 // fillOffers takes offers of topics that have none: files of the oldest formats keep none.
 func (m *Metadata) fillOffers(topics []storage.TopicInfo) {
+	at := topicsByKey(m.Topics)
 	for _, topic := range topics {
-		if known := m.topic(topic.Name, topic.Type); known != nil && len(known.OfferedQoS) == 0 {
-			known.OfferedQoS = topic.OfferedQoS
+		i, ok := at[topicKey{topic.Name, topic.Type}]
+		if ok && len(m.Topics[i].OfferedQoS) == 0 {
+			m.Topics[i].OfferedQoS = topic.OfferedQoS
 		}
 	}
 }

@@ -226,13 +226,17 @@ func (r *Reader) readsPlain(f *file) bool {
 // addUnknown takes from another description what is missing in m, without offers: see addOffers. Topics without a
 // message are in none of the files when these ended before they were told of them.
 func (m *Metadata) addUnknown(other *Metadata) {
+	at := topicsByKey(m.Topics)
 	for _, topic := range other.Topics {
-		known := m.topic(topic.Name, topic.Type)
-		if known == nil {
+		key := topicKey{topic.Name, topic.Type}
+		i, ok := at[key]
+		if !ok {
 			topic.MessageCount = 0
+			at[key] = len(m.Topics)
 			m.Topics = append(m.Topics, topic)
 			continue
 		}
+		known := &m.Topics[i]
 		known.TypeHash = cmp.Or(known.TypeHash, topic.TypeHash)
 		known.SerializationFormat = cmp.Or(known.SerializationFormat, topic.SerializationFormat)
 	}

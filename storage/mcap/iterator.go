@@ -43,7 +43,14 @@ func newIterator(r *Reader, line *timeline, query storage.Query) *iterator {
 	}
 	selected := func(storage.TopicID) bool { return true }
 	if query.Topics != nil {
-		selected = func(id storage.TopicID) bool { return slices.Contains(query.Topics, id) }
+		asked := make(map[storage.TopicID]struct{}, len(query.Topics))
+		for _, id := range query.Topics {
+			asked[id] = struct{}{}
+		}
+		selected = func(id storage.TopicID) bool {
+			_, ok := asked[id]
+			return ok
+		}
 	}
 	for channel, topic := range r.topics {
 		if grown := int(channel) + 1 - len(it.wanted); grown > 0 {
