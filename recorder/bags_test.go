@@ -20,6 +20,7 @@ func readBag(t *testing.T, path string) (map[string][]string, bag.Metadata) {
 	reader, err := bag.Open(path, bag.ReaderOptions{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, reader.Close()) }()
+	require.True(t, reader.CheckFiles()) // offers of publishers that came late are in the files
 	it, err := reader.Messages(bag.Query{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, it.Close()) }()
