@@ -327,13 +327,12 @@ func (c *conversion) originIn(f *file, id storage.TopicID, topic storage.Topic, 
 		return origin{}, false
 	}
 	if _, ok := reader.(storage.BlockReader); ok {
-		at := slices.Index(c.reader.topicsOf(f), id)
-		if at >= 0 {
-			theirs := storage.Outline(reader).Topics[at].Topic
-			if theirs.Name == topic.Name && (anyOffers || slices.Equal(theirs.OfferedQoS, topic.OfferedQoS)) {
-				c.held = append(c.held, f)
-				return origin{from: reader, id: storage.TopicID(at)}, true
-			}
+		c.reader.mu.Lock()
+		theirs, has := f.origins[id]
+		c.reader.mu.Unlock()
+		if has && theirs.topic.Name == topic.Name && (anyOffers || slices.Equal(theirs.topic.OfferedQoS, topic.OfferedQoS)) {
+			c.held = append(c.held, f)
+			return origin{from: reader, id: theirs.id}, true
 		}
 	}
 	_ = c.reader.release(f)

@@ -46,6 +46,15 @@ type file struct {
 type opened struct {
 	reader storage.Reader
 	lock   *os.File
+	// definitions are those of the file, by the topics of the bag.
+	definitions map[storage.TopicID]storage.Definition
+	origins     map[storage.TopicID]describedTopic
+}
+
+// describedTopic is the first topic of a file that is a topic of the bag.
+type describedTopic struct {
+	id    storage.TopicID // in the file
+	topic storage.Topic
 }
 
 func (o opened) close() error {

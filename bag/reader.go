@@ -111,18 +111,12 @@ func (r *Reader) definitionIn(f *file, id storage.TopicID) (storage.Definition, 
 	if definition, found := r.definitionInStream(f, id); found {
 		return definition, true, nil
 	}
-	reader, err := r.acquire(f)
-	if err != nil {
+	if _, err := r.acquire(f); err != nil {
 		return storage.Definition{}, false, err
 	}
-	var definition storage.Definition
-	found := false
-	for i, topic := range storage.Outline(reader).Topics {
-		if f.topics[i] == id && topic.Definition.Encoding != "" {
-			definition, found = topic.Definition, true
-			break
-		}
-	}
+	r.mu.Lock()
+	definition, found := f.definitions[id]
+	r.mu.Unlock()
 	return definition, found, r.release(f)
 }
 
@@ -160,9 +154,17 @@ func (r *Reader) indexTopics() {
 
 // mapTopics is called with mu held.
 func (r *Reader) mapTopics(f *file) {
-	f.topics = nil
-	for _, topic := range storage.Outline(f.reader).Topics {
-		f.topics = append(f.topics, r.topicID(f.path, topic))
+	f.topics, f.definitions = nil, map[storage.TopicID]storage.Definition{}
+	f.origins = map[storage.TopicID]describedTopic{}
+	for i, topic := range storage.Outline(f.reader).Topics {
+		id := r.topicID(f.path, topic)
+		f.topics = append(f.topics, id)
+		if _, ok := f.definitions[id]; !ok && topic.Definition.Encoding != "" {
+			f.definitions[id] = topic.Definition
+		}
+		if _, ok := f.origins[id]; !ok {
+			f.origins[id] = describedTopic{storage.TopicID(i), topic.Topic}
+		}
 	}
 }
 

@@ -78,14 +78,17 @@ func (r *Reader) Config() (storage.Config, error) {
 
 // AddTopicOf implements storage.BlockWriter.
 func (w *Writer) AddTopicOf(from storage.Reader, topic storage.TopicID) (storage.TopicID, error) {
-	infos := from.Info().Topics
-	if topic < 0 || int(topic) >= len(infos) {
-		return 0, errNoTopic
-	}
-	added := infos[topic].Topic
 	r, ok := from.(*Reader)
 	if !ok {
-		return w.AddTopic(added)
+		infos := from.Info().Topics
+		if topic < 0 || int(topic) >= len(infos) {
+			return 0, errNoTopic
+		}
+		return w.AddTopic(infos[topic].Topic)
+	}
+	added, ok := r.topic(topic)
+	if !ok {
+		return 0, errNoTopic
 	}
 	w.mu.Lock()
 	if id, known, err := w.known(added); known || err != nil {
@@ -103,19 +106,11 @@ func (w *Writer) AddTopicOf(from storage.Reader, topic storage.TopicID) (storage
 // adoptable finds the channel of a topic and its schema, if their ids are free here. A topic with several channels can
 // not keep them all, a channel without a schema, or with one that is "unknown", is better described anew.
 func (w *Writer) adoptable(r *Reader, topic storage.TopicID) (*mcaplib.Channel, schemaKey, bool) {
-	var found *mcaplib.Channel
-	for id, t := range r.topics {
-		if t != topic {
-			continue
-		}
-		if found != nil {
-			return nil, schemaKey{}, false
-		}
-		found = r.contents.channels[id]
-	}
-	if found == nil {
+	channels := r.channelsOf(topic)
+	if len(channels) != 1 {
 		return nil, schemaKey{}, false
 	}
+	found := r.contents.channels[channels[0]]
 	if _, taken := w.byChannel[found.ID]; taken {
 		return nil, schemaKey{}, false
 	}

@@ -28,6 +28,8 @@ type Reader struct {
 	mu    sync.Mutex // the fields below, which are made when first needed, and info.Damage
 	zstd  *zstd.Decoder
 	lines map[storage.Order]*timeline
+	// channels are those of each topic.
+	channels [][]uint16
 
 	locating sync.Mutex // contents.chunks and contents.located
 }
@@ -127,6 +129,29 @@ func (r *Reader) Info() storage.Info {
 	r.mu.Unlock()
 	info.Topics = slices.Clone(info.Topics)
 	return info
+}
+
+// topic is a topic of Info.
+func (r *Reader) topic(id storage.TopicID) (storage.Topic, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id < 0 || int(id) >= len(r.info.Topics) {
+		return storage.Topic{}, false
+	}
+	return r.info.Topics[id].Topic, true
+}
+
+// channelsOf are the channels of a topic of Info.
+func (r *Reader) channelsOf(id storage.TopicID) []uint16 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.channels == nil {
+		r.channels = make([][]uint16, len(r.info.Topics))
+		for channel, topic := range r.topics {
+			r.channels[topic] = append(r.channels[topic], channel)
+		}
+	}
+	return r.channels[id]
 }
 
 // Close implements storage.Reader. Iterators must not be used afterwards; messages that they gave may be.
