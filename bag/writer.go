@@ -50,6 +50,7 @@ type Writer struct {
 	topics          []storage.Topic                   // with the offers that the files have
 	offers          map[storage.TopicID][]qos.Profile // newer ones than those of topics
 	counts          []uint64                          // by topic, of the files that are no longer current
+	firstFile       []int                             // by topic, how many files there were when it was added
 	publishedCounts []uint64                          // of the files that metadata.yaml names
 	byName          map[string]storage.TopicID
 	origins         map[string]origin // by name, of topics whose blocks are copied; see copy.go
@@ -197,19 +198,26 @@ func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 		w.byName[topic.Name] = id
 		w.topics = append(w.topics, topic)
 		w.counts = append(w.counts, 0)
+		w.firstFile = append(w.firstFile, len(w.files))
 		w.current.room = 0 // definitions can be large
 	}
 	return id, nil
 }
 
-// UpdateTopic replaces the offers of a topic in the copy of the metadata that the files get when they are closed, which
-// Reader takes them from. metadata.yaml and files to come keep the first ones, as rosbag2's do: readers that match both
-// by their offers (rosbags does) would else leave the topic's messages out.
+// UpdateTopic replaces the offers of a topic. As long as no file says another thing of it they are in metadata.yaml and in
+// the files; from then on both keep what they have, because readers that match topics by their offers (rosbags does) would
+// else leave the topic's messages out. Then the new ones are in the copy of the metadata that a file gets when it is
+// closed, where Reader takes them from.
 func (w *Writer) UpdateTopic(id storage.TopicID, offered []qos.Profile) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if id < 0 || int(id) >= len(w.topics) {
 		return fmt.Errorf("update topic: unknown topic id %d", id)
+	}
+	updater, ok := w.current.writer.(storage.OfferUpdater)
+	if ok && w.firstFile[id] == len(w.files) && updater.UpdateOffers(id, offered) {
+		w.topics[id].OfferedQoS = slices.Clone(offered)
+		return nil
 	}
 	w.offers[id] = slices.Clone(offered)
 	return nil

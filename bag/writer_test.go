@@ -39,10 +39,15 @@ func run(t *testing.T, w *bag.Writer) (seal func()) {
 
 func TestWriteAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parents", "too", "demo")
-	w := create(t, path, bag.WriterOptions{ROSDistro: "jazzy", CustomData: map[string]string{"robot": "7", "n": "true"}})
+	w := create(t, path, bag.WriterOptions{
+		ROSDistro: "jazzy", CustomData: map[string]string{"robot": "7", "n": "true"},
+		StorageConfig: storage.Config{Path: "x", Data: []byte("chunkSize: 100\n")}, // the first message writes the channels
+	})
 	seal := run(t, w)
 	_, err := w.AddTopic(storagetest.Topic("/never"))
 	require.NoError(t, err)
+	inTime := append(storagetest.Topic("/never").OfferedQoS, qos.Default())
+	require.NoError(t, w.UpdateTopic(1, inTime))
 	messages := storagetest.Messages(100, 0)
 	messages[0], messages[50] = messages[50], messages[0]
 	require.NoError(t, w.Write(messages))
@@ -65,6 +70,7 @@ func TestWriteAndRead(t *testing.T) {
 	require.Equal(t, map[string]string{"robot": "7", "n": "true", "lost": "0"}, m.CustomData)
 	require.Equal(t, uint64(0), m.Topics[1].MessageCount)
 	require.Equal(t, storagetest.Topic("/a").OfferedQoS, m.Topics[0].OfferedQoS, "metadata.yaml and the file agree")
+	require.Equal(t, inTime, m.Topics[1].OfferedQoS)
 	messages[0], messages[50] = messages[50], messages[0]
 	require.Equal(t, messages, read(t, r, bag.Query{}))
 	definition, err := r.Definition(0)

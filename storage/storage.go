@@ -56,6 +56,13 @@ type Writer interface {
 	Close() error
 }
 
+// OfferUpdater is a Writer that can still change what it says of a topic's publishers, for a while. It may be called by
+// another goroutine than Write.
+type OfferUpdater interface {
+	// UpdateOffers is false when it is too late.
+	UpdateOffers(id TopicID, offered []qos.Profile) bool
+}
+
 // TopicInfo is a topic of a file with the number of its messages.
 type TopicInfo struct {
 	Topic

@@ -97,7 +97,7 @@ func (w *Writer) AddTopicOf(from storage.Reader, topic storage.TopicID) (storage
 	}
 	if channel, key, ok := w.adoptable(r, topic); ok {
 		defer w.mu.Unlock()
-		return w.addTopic(added, channel, key)
+		return w.addTopic(added, channel, key), nil
 	}
 	w.mu.Unlock()
 	return w.AddTopic(added)
@@ -177,6 +177,9 @@ func (w *Writer) CopyBlock(from storage.Reader, block int, check storage.BlockCh
 	defer w.unlock()
 	if w.failed != nil {
 		return 0, w.failed
+	}
+	if err := w.announce(); err != nil {
+		return 0, err
 	}
 	copied := &w.copied
 	if err := copied.read(r, ref, check); err != nil {

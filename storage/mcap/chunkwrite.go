@@ -31,6 +31,9 @@ func (w *Writer) cut() error {
 	if b.empty() {
 		return nil
 	}
+	if err := w.announce(); err != nil {
+		return err
+	}
 	start := w.sink.offset()
 	var err error
 	if w.options.NoChunking {

@@ -219,6 +219,7 @@ func TestCallsOfTheSystem(t *testing.T) {
 	defer w.Close()
 	id, err := w.AddTopic(storagetest.Topic("/a"))
 	require.NoError(t, err)
+	require.NoError(t, w.Flush()) // the channel
 	messages := storagetest.Messages(1000, id)
 	before := d.writes
 	for range 100 {

@@ -67,7 +67,9 @@ type Writer struct {
 	byChannel map[uint16]storage.TopicID
 	schemas   map[uint16]schemaKey
 	schemaIDs map[schemaKey]uint16
-	metadata  []byte // newest copy in the file
+	announced int                 // how many of channels the file has
+	described map[uint16]struct{} // ids of the schemas that it has
+	metadata  []byte              // newest copy in the file
 	total     span
 	failed    error
 	closed    bool
@@ -115,7 +117,7 @@ func Create(path string, options Options) (*Writer, error) {
 		path: path, options: options, sink: sink, compressor: compressor, limit: limit, maxMessage: maxMessage,
 		builder: newChunkBuilder(limit), index: indexLog{path: path, most: maxLog},
 		byName: map[string]storage.TopicID{}, byChannel: map[uint16]storage.TopicID{},
-		schemas: map[uint16]schemaKey{}, schemaIDs: map[schemaKey]uint16{},
+		schemas: map[uint16]schemaKey{}, schemaIDs: map[schemaKey]uint16{}, described: map[uint16]struct{}{},
 	}
 	if err := w.writeHead(); err != nil {
 		// Nobody knows of the file yet, so it does not stay behind.
@@ -188,7 +190,7 @@ func (w *Writer) AddTopic(topic storage.Topic) (storage.TopicID, error) {
 	if !ok {
 		return 0, fmt.Errorf("add topic %s: %w", topic.Name, errManyTopics)
 	}
-	return w.addTopic(topic, w.channel(id, schema, topic), key)
+	return w.addTopic(topic, w.channel(id, schema, topic), key), nil
 }
 
 // known finds a topic that was added before.
@@ -221,23 +223,9 @@ func freeID[T any](taken map[uint16]T, n int) (uint16, bool) {
 	}
 }
 
-// addTopic writes the channel of a topic, and its schema when it is new. A definition that is not known gets an empty
-// encoding: "unknown", as others write, makes some readers refuse the whole file.
-func (w *Writer) addTopic(topic storage.Topic, channel *mcaplib.Channel, key schemaKey) (storage.TopicID, error) {
-	start := w.sink.offset()
-	var err error
-	if _, ok := w.schemas[channel.SchemaID]; !ok {
-		err = w.library.WriteSchema(key.record(channel.SchemaID))
-	}
-	if err == nil {
-		err = w.library.WriteChannel(channel)
-	}
-	if err == nil {
-		err = w.sink.flush() // so that the file ends with a whole record whatever the next write does
-	}
-	if err != nil {
-		return 0, w.fail(start, err)
-	}
+// addTopic takes a topic in. A definition that is not known gets an empty encoding: "unknown", as others write, makes some
+// readers refuse the whole file.
+func (w *Writer) addTopic(topic storage.Topic, channel *mcaplib.Channel, key schemaKey) storage.TopicID {
 	id := storage.TopicID(len(w.topics))
 	w.builder.grow(channel.ID)
 	w.schemas[channel.SchemaID] = key
@@ -246,7 +234,7 @@ func (w *Writer) addTopic(topic storage.Topic, channel *mcaplib.Channel, key sch
 	w.byChannel[channel.ID] = id
 	w.byName[topic.Name] = id
 	w.topics = append(w.topics, storage.TopicInfo{Topic: topic})
-	return id, nil
+	return id
 }
 
 func (w *Writer) channel(id, schema uint16, topic storage.Topic) *mcaplib.Channel {
@@ -346,6 +334,9 @@ func (w *Writer) Flush() error {
 func (w *Writer) flush() error {
 	if w.failed != nil {
 		return w.failed
+	}
+	if err := w.announce(); err != nil {
+		return err
 	}
 	if err := w.cut(); err != nil {
 		return err

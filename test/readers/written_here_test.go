@@ -131,10 +131,10 @@ func write(t *testing.T, directory string, options bag.WriterOptions, files int)
 		if i > 0 {
 			_, _, err := w.Split()
 			require.NoError(t, err)
+			// A publisher that comes late costs no reader a message of its topic.
+			require.NoError(t, w.UpdateTopic(0, topicsWritten()[1].OfferedQoS))
 		}
 		require.NoError(t, w.Write(part))
-		// A publisher that comes late costs no reader a message of its topic.
-		require.NoError(t, w.UpdateTopic(0, topicsWritten()[1].OfferedQoS))
 	}
 	require.NoError(t, w.Seal())
 	require.NoError(t, <-done)
