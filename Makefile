@@ -47,8 +47,12 @@ test-files: build-files ## tests that need no ROS 2
 test-readers: ## bags both ways with independent readers and writers in Python; needs no ROS 2
 	@$(ROS) --readers -- sh -c 'CGO_ENABLED=0 exec go test -tags readers -count=1 $(TESTFLAGS) ./test/readers'
 
+# Crashes and damage at random are tried as often as it takes without the race detector, in test-files; tests that measure
+# memory have nothing to measure under it.
 test-ros: build ## tests with ROS 2, end to end included, under the race detector
-	@$(ROS) --test -- go test -tags ros $(RACE) -shuffle=on $(TESTFLAGS) $(PACKAGES)
+	@ROSBAGD_DAMAGED_FILES=1 ROSBAGD_DAMAGE=10 ROSBAGD_TEST_KILLS=4 ROSBAGD_TEST_POWER_CUTS=20 ROSBAGD_TEST_FILES=20 CONVERT_MESSAGES=500 \
+	  $(ROS) --test -- go test -tags ros $(RACE) -shuffle=on $(if $(RACE),-skip '^(TestIndexOfADayTakesLittleMemory|TestMillionsOfTinyChunks|TestLargeFiles)$$') \
+	  $(TESTFLAGS) $(PACKAGES)
 
 # Without the one test that measures memory: the sanitizer keeps freed memory for a while.
 test-asan: ## node's tests under the sanitizers for addresses and undefined behaviour (leaks: see test-c)

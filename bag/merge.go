@@ -15,7 +15,8 @@ import (
 type Query struct {
 	storage.Query
 	// OnFile is called by Next before the first message of a file is given: once for each file that has one, also where
-	// files overlap in time. closed is the file it was called for before, and empty the first time.
+	// files overlap in time. closed is the file it was called for before, and empty the first time. A file without
+	// such messages that stands behind one that has been begun is passed through like the others, as rosbag2 does.
 	OnFile func(closed, opened string)
 }
 
@@ -61,6 +62,12 @@ type iterator struct {
 	spent   bool // the message of active[0] was given
 	faults  []error
 	closed  string
+	empty   []emptyFile // those that OnFile was not called for
+}
+
+type emptyFile struct {
+	file     *file
+	position int
 }
 
 // waiting is a file whose first message has this key or a later one.
@@ -78,6 +85,9 @@ func (it *iterator) collect() {
 	defer r.mu.Unlock()
 	for i, f := range r.files {
 		if it.outside(f) {
+			if f.described.MessageCount == 0 {
+				it.addEmpty(f, i)
+			}
 			continue
 		}
 		w := waiting{file: f, position: i, key: math.MinInt64}
@@ -162,6 +172,9 @@ func (it *iterator) postpone(w waiting) error {
 	}
 	r.mu.Unlock()
 	if outside {
+		if info.MessageCount == 0 {
+			it.addEmpty(w.file, w.position)
+		}
 		return nil
 	}
 	at, _ := slices.BinarySearchFunc(it.pending, w, func(a, b waiting) int { return -compareWaiting(a, b) })
@@ -260,9 +273,11 @@ func (it *iterator) push(c *cursor) error {
 			it.faults = append(it.faults, err)
 			continue
 		}
-		if !done {
-			heap.Push(&it.active, c)
+		if done {
+			it.addEmpty(c.file, c.position)
+			return nil
 		}
+		heap.Push(&it.active, c)
 		return nil
 	}
 }
@@ -331,6 +346,7 @@ func (it *iterator) Next() (storage.Message, error) {
 		return storage.Message{}, err
 	}
 	if len(it.active) == 0 {
+		it.passEmpty(len(it.reader.files))
 		return storage.Message{}, io.EOF
 	}
 	c := it.active[0]
@@ -343,10 +359,30 @@ func (it *iterator) Next() (storage.Message, error) {
 
 func (it *iterator) tell(c *cursor) {
 	c.told = true
-	if it.query.OnFile != nil {
-		it.query.OnFile(it.closed, c.file.path)
+	it.passEmpty(c.position)
+	it.enter(c.file)
+}
+
+func (it *iterator) addEmpty(f *file, position int) {
+	it.empty = append(it.empty, emptyFile{f, position})
+	slices.SortFunc(it.empty, func(a, b emptyFile) int { return cmp.Compare(a.position, b.position) })
+}
+
+// passEmpty goes through the files without messages in front of a position.
+func (it *iterator) passEmpty(position int) {
+	for len(it.empty) > 0 && it.empty[0].position < position {
+		if it.closed != "" {
+			it.enter(it.empty[0].file)
+		}
+		it.empty = it.empty[1:]
 	}
-	it.closed = c.file.path
+}
+
+func (it *iterator) enter(f *file) {
+	if it.query.OnFile != nil {
+		it.query.OnFile(it.closed, f.path)
+	}
+	it.closed = f.path
 }
 
 // Close implements storage.Iterator.
@@ -357,37 +393,4 @@ func (it *iterator) Close() error {
 	}
 	it.active, it.pending, it.faults, it.spent = nil, nil, nil, false
 	return errors.Join(errs...)
-}
-
-// cursor is a file that is being read, with its next message.
-type cursor struct {
-	file     *file
-	position int
-	held     bool // to be released
-	topics   []storage.TopicID
-	inner    storage.Iterator
-	message  storage.Message
-	key      int64
-	told     bool
-}
-
-// cursors implements heap.Interface.
-type cursors []*cursor
-
-func (h cursors) Len() int { return len(h) }
-func (h cursors) Less(a, b int) bool {
-	if h[a].key != h[b].key {
-		return h[a].key < h[b].key
-	}
-	return h[a].position < h[b].position
-}
-func (h cursors) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h *cursors) Push(x any)   { *h = append(*h, x.(*cursor)) }
-
-func (h *cursors) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return last
 }

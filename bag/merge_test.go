@@ -184,7 +184,7 @@ func TestOnFileOfFilesThatOverlap(t *testing.T) {
 		Query:  storage.Query{Topics: []storage.TopicID{0}},
 		OnFile: func(closed, opened string) { told = append(told, filepath.Base(closed)+">"+filepath.Base(opened)) },
 	})
-	require.Equal(t, []string{".>x_0.mcap", "x_0.mcap>x_1.mcap", "x_1.mcap>x_4.mcap"}, told)
+	require.Equal(t, []string{".>x_0.mcap", "x_0.mcap>x_1.mcap", "x_1.mcap>x_2.mcap", "x_2.mcap>x_3.mcap", "x_3.mcap>x_4.mcap"}, told)
 }
 
 // TestAFileThatIsGoneCostsItsMessagesOnly in whichever place of the bag it was.
@@ -282,4 +282,25 @@ func TestOffersOfManyBagsAreJoined(t *testing.T) {
 	require.NotContains(t, err.Error(), "\n")
 	_, err = bag.OpenAll(nil, bag.ReaderOptions{})
 	require.ErrorIs(t, err, bag.ErrNoBag)
+}
+
+// TestOnFileOfFilesWithoutMessages: rosbag2 opens them too, and says so.
+func TestOnFileOfFilesWithoutMessages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	w := create(t, path, bag.WriterOptions{})
+	messages := storagetest.Messages(3, 0)
+	for i, part := range [][]storage.Message{nil, messages[:1], nil, messages[1:], nil} {
+		if i > 0 {
+			_, _, err := w.Split()
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Write(part))
+	}
+	require.NoError(t, w.Seal())
+	var told []string
+	all := read(t, open(t, path), bag.Query{OnFile: func(closed, opened string) {
+		told = append(told, filepath.Base(closed)+">"+filepath.Base(opened))
+	}})
+	require.Equal(t, messages, all)
+	require.Equal(t, []string{".>x_1.mcap", "x_1.mcap>x_2.mcap", "x_2.mcap>x_3.mcap", "x_3.mcap>x_4.mcap"}, told)
 }
