@@ -142,15 +142,17 @@ func (f Formats) Detect(path string) (Format, error) {
 }
 
 // DetectDamaged is Detect for a file whose beginning may be lost: where the content tells nothing, the extension does.
-// Open then finds out whether anything of that format is left.
+// Open then finds out whether anything of that format is left. A file that is no longer than its head has nothing else.
 func (f Formats) DetectDamaged(path string) (Format, error) {
 	format, err := f.Detect(path)
-	if errors.Is(err, ErrUnknownFormat) {
-		if named, ok := f.Named(path); ok {
-			return named, nil
-		}
+	if !errors.Is(err, ErrUnknownFormat) {
+		return format, err
 	}
-	return format, err
+	named, ok := f.Named(path)
+	if info, statErr := os.Stat(path); !ok || statErr != nil || info.Size() <= HeadLen {
+		return format, err
+	}
+	return named, nil
 }
 
 // Named finds a format by the extension of a path.

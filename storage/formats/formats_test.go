@@ -33,3 +33,17 @@ func TestDetectGoesByContentNotByName(t *testing.T) {
 	_, err = format.Open(path, storage.OpenOptions{})
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
+
+func TestDetectDamagedGoesByTheNameWhereThereIsMoreThanAHead(t *testing.T) {
+	for size, known := range map[int]bool{6: false, storage.HeadLen: false, storage.HeadLen + 1: true} {
+		path := filepath.Join(t.TempDir(), "x.mcap")
+		require.NoError(t, os.WriteFile(path, make([]byte, size), 0o600))
+		format, err := formats.DetectDamaged(path)
+		if !known {
+			require.ErrorIs(t, err, storage.ErrUnknownFormat, size)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, "mcap", format.ID)
+	}
+}
