@@ -264,19 +264,13 @@ func (w *Writer) Write(messages []storage.Message) error {
 			batch, at = batch[n:], at+n
 		}
 	}
-	if rejected != nil {
-		return rejected
-	}
-	return nil
+	return rejected.OrNil()
 }
 
 // join puts the positions of a part of a slice that begins at offset behind those of the parts before it.
 func join(all, some *storage.RejectedError, offset int) *storage.RejectedError {
-	if all == nil {
-		all = &storage.RejectedError{Err: some.Err}
-	}
 	for _, i := range some.Indexes {
-		all.Indexes = append(all.Indexes, offset+i)
+		all = all.Add(offset+i, some.Err)
 	}
 	return all
 }

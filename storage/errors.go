@@ -84,3 +84,20 @@ func (e *RejectedError) Error() string {
 }
 
 func (e *RejectedError) Unwrap() error { return e.Err }
+
+// Add notes that the message at index was rejected. The receiver may be nil; the result replaces it.
+func (e *RejectedError) Add(index int, err error) *RejectedError {
+	if e == nil {
+		e = &RejectedError{Err: err}
+	}
+	e.Indexes = append(e.Indexes, index)
+	return e
+}
+
+// OrNil is the error of a Write: nil when nothing was rejected.
+func (e *RejectedError) OrNil() error {
+	if e == nil {
+		return nil
+	}
+	return e
+}

@@ -264,10 +264,7 @@ func (w *Writer) Write(messages []storage.Message) error {
 		m := &messages[i]
 		size := messageOverhead + len(m.Data)
 		if err := w.check(m); err != nil {
-			if rejected == nil {
-				rejected = &storage.RejectedError{Err: err}
-			}
-			rejected.Indexes = append(rejected.Indexes, i)
+			rejected = rejected.Add(i, err)
 			rest -= size
 			continue
 		}
@@ -281,10 +278,7 @@ func (w *Writer) Write(messages []storage.Message) error {
 			return err
 		}
 	}
-	if rejected != nil {
-		return rejected
-	}
-	return nil
+	return rejected.OrNil()
 }
 
 // add adds a message to the chunk, of which rest bytes with those behind it wait, and cuts it as need be.

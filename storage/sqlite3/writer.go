@@ -301,10 +301,7 @@ func (w *Writer) Write(messages []storage.Message) error {
 			}
 		}
 		if err != nil {
-			if rejected == nil {
-				rejected = &storage.RejectedError{Err: err}
-			}
-			rejected.Indexes = append(rejected.Indexes, i)
+			rejected = rejected.Add(i, err)
 		}
 	}
 	if w.pending >= commitBytes {
@@ -312,10 +309,7 @@ func (w *Writer) Write(messages []storage.Message) error {
 			return err
 		}
 	}
-	if rejected != nil {
-		return rejected
-	}
-	return nil
+	return rejected.OrNil()
 }
 
 func (w *Writer) check(m *storage.Message) error {
